@@ -13,11 +13,10 @@ from experiments._data_sets import find_data_sets
 from experiments._outcome import Request
 from experiments._simulation import draw_labels, gaussian_scores, multinomial, simulate
 from polyroc._core import Resources
-from polyroc._core.cells import shrunk_cells
 from polyroc._core.curve import shared_curve
 from polyroc._core.engines import engine_named
 from polyroc._core.rates import all_pairs
-from polyroc._core.weights import pair_weights
+from polyroc._core.weights import pair_weights, shrunk_cells
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid

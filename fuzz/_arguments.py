@@ -333,7 +333,7 @@ def _functions() -> dict[str, Entry]:
 def _of_counts() -> dict[str, Entry]:
     """Samples that come in batches: each call makes an accumulator, which must be whole whatever it is given."""
     batch, options = {"y_true": _Y, "y_score": _S}, {"sample_weight": None}
-    made = _without(_METHOD, "labels", "sample_weight") | {"score_kind": "free", "mantissa_bits": 6, "edges": None}
+    made = _without(_METHOD, "labels", "sample_weight") | {"score_kind": "free", "mantissa_bits": 6}
     state = {name: value for name, value in _counted().state_dict().items() if name != "header"}
     return {
         "RocAccumulator": Entry(_accumulated, {"labels": [0, 1, 2]}, made, check_evaluation),
@@ -341,7 +341,6 @@ def _of_counts() -> dict[str, Entry]:
         "RocAccumulator.merge": Entry(_counted().merge, {"other": _counted()}, {}, _anything),
         "RocAccumulator.load_state_dict": Entry(_counted_again, {}, state, check_evaluation),
         "SecondPass.update": Entry(_passed, batch, options | {"groups": None}, check_evaluation),
-        "ScoreEdges": Entry(_edged, {"y_score": _S}, {"n_bins": 8}, check_evaluation),
     }
 
 
@@ -379,12 +378,6 @@ def _passed(y_true: Any, y_score: Any, **options: Any) -> Any:
     second = _counted().second_pass()
     second.update(y_true, y_score, **options)
     return second.compute()
-
-
-def _edged(y_score: Any, n_bins: Any = 8) -> Any:
-    edges = polyroc.ScoreEdges(n_bins, score_kind="free")
-    edges.update(y_score)
-    return _counted(edges=edges).compute()
 
 
 @cache

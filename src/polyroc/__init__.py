@@ -57,7 +57,7 @@ if _TYPE_CHECKING:
     from polyroc.costs._profile import CostDifference, CostProfile, ModelCost
     from polyroc.planning._plan import plan
     from polyroc.planning._result import Plan, PlanPoint
-    from polyroc.streams._accumulator import RocAccumulator, ScoreEdges
+    from polyroc.streams._accumulator import RocAccumulator
     from polyroc.streams._parquet import compare_parquet, evaluate_parquet
     from polyroc.streams._second_pass import PairedSecondPass, SecondPass
 
@@ -109,7 +109,6 @@ __all__ = [
     "RocCurve",
     "RuleCost",
     "SamplesNeededError",
-    "ScoreEdges",
     "SecondPass",
     "Status",
     "TippingCost",
@@ -154,7 +153,6 @@ _LATER = {
     "PlanPoint": "planning._result",
     "RocAccumulator": "streams._accumulator",
     "RuleCost": "costs._decision",
-    "ScoreEdges": "streams._accumulator",
     "SecondPass": "streams._second_pass",
     "compare_parquet": "streams._parquet",
     "cost_profile": "costs._cost_profile",

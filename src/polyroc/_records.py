@@ -182,18 +182,14 @@ class ColumnCounts(Frozen):
 class Binning(Protocol):
     """How scores are put into bins, which are numbered in the order of the scores."""
 
-    def lower_ends(self, index: IntArray, column: int) -> FloatArray:
-        """The lowest score of each bin of a column."""
+    def lower_ends(self, index: IntArray) -> FloatArray:
+        """The lowest score of each bin."""
 
     def coarser(self, index: IntArray) -> IntArray:
         """Bins twice as wide."""
 
-    def slots(self, index: IntArray, column: int) -> IntArray:
-        """For every bin that a score of a column can be put into, its place among these bins; -1 where it has none."""
-
-    @property
-    def are_common(self) -> bool:
-        """Whether all columns have the same bins, so that scores of two columns can be compared."""
+    def slots(self, index: IntArray) -> IntArray:
+        """For every bin that a score can be put into, its place among these bins; -1 where it has none."""
 
 
 @dataclass(frozen=True, eq=False)

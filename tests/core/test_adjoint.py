@@ -17,9 +17,8 @@ from polyroc._core.adjoint import (
     mean_point_gradient,
     point_gradient,
 )
-from polyroc._core.cells import shrunk_cells
-from polyroc._core.structures import rank_one, saturated
-from polyroc._core.weights import pair_weights
+from polyroc._core.factorization import rank_one, saturated
+from polyroc._core.weights import pair_weights, shrunk_cells
 
 COSTS = 10 ** np.random.default_rng(5).uniform(-1, 1, (4, 4))
 

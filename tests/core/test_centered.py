@@ -8,9 +8,8 @@ from scipy.special import expit, logit
 import polyroc
 from experiments._costs import cost_matrix
 from experiments._readings import majority_problem
-from polyroc._core.cells import shrunk_cells
 from polyroc._core.rates import all_pairs
-from polyroc._core.weights import pair_weights
+from polyroc._core.weights import pair_weights, shrunk_cells
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_predictions
 

@@ -16,8 +16,8 @@ from reference import area_by_loops, grid_by_loops, point_of, weighed_polygon
 
 import polyroc
 from polyroc._core.adjoint import area_gradient
+from polyroc._core.polygons import unordered
 from polyroc._core.rates import all_pairs
-from polyroc._core.unordered import unordered
 from polyroc._core.weights import pair_weights
 from polyroc._lib.grid import grid
 from polyroc._records import Predictions, SomePairs

@@ -8,8 +8,8 @@ from preparing import prepared
 
 import polyroc
 from polyroc import baselines
-from polyroc._core.doubts import null_error
 from polyroc._core.rates import all_pairs
+from polyroc._core.samples import null_error
 from polyroc._inputs.predictions import as_predictions
 
 BACKWARDS = "rank samples backwards, by more than chance explains.*`labels=` must be in the order of the columns"

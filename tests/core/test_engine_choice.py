@@ -61,7 +61,7 @@ def test_fits_of_rates_that_are_known_merge_no_samples():
 def test_a_bootstrap_takes_the_engine_of_its_number_of_resamples(monkeypatch):
     sizes = []
     real = _registry.engine_for
-    monkeypatch.setattr("polyroc._core.engine_for", lambda size: sizes.append(size) or real(size))
+    monkeypatch.setattr("polyroc._core.engines.engine_for", lambda size: sizes.append(size) or real(size))
     problem = gaussian_problem(0, 90, 3)
     n = len(problem.y_true)
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, n_thresholds=49)

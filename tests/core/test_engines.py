@@ -20,9 +20,8 @@ from scipy.special import expit
 import polyroc
 from polyroc import baselines
 from polyroc._core import get_engine
-from polyroc._core.cells import shrunk_cells
 from polyroc._core.rates import all_pairs
-from polyroc._core.weights import pair_weights
+from polyroc._core.weights import pair_weights, shrunk_cells
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.grid import grid
 
@@ -31,7 +30,6 @@ numba = pytest.importorskip("numba")
 from polyroc._core.numba import engine as _numba  # noqa: E402
 from polyroc._core.numba import problem as _numba_cells  # noqa: E402
 from polyroc._core.numba import rates as _numba_rates  # noqa: E402
-from polyroc._core.numba.factorization import problem_of  # noqa: E402
 from polyroc._lib.threads import Threads  # noqa: E402
 
 
@@ -197,7 +195,7 @@ assert len(_numba_fit.sweep.signatures) > 0
 
 @pytest.mark.slow
 def test_kernels_are_compiled_once_for_all_problems():
-    """Whatever rows are left out of a fit, and of whichever pairs: the sweep exists once for each side to keep."""
+    """Whatever rows are left out of a fit, and of whichever pairs: each side to keep has its kernels once."""
     # A process of its own: replicates have kernels that call these with arrays that may be written to.
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "helpers")}
     done = subprocess.run(
@@ -347,9 +345,8 @@ def test_effects_for_given_rows_are_nearly_the_best():
     with Threads(1) as threads:
         mean = _numba_cells.row_means(rates, weights, threads)
         compiled = _numba_cells.cells_of(rates, weights, options.shrinkage, mean)
-        fit = problem_of(compiled, _numba_cells.pieces(rates.n_pairs), threads)
         row = 1.2 * evaluation.factorization.row_effects[compiled.fitted]
-        found = fit.start_from(row).pairs.effect
+        found = _numba_cells.effects_of(compiled, row, _numba_cells.pieces(rates.n_pairs), threads)
     cells = shrunk_cells(rates, weights, options.shrinkage).inner
     for j in range(0, rates.n_pairs, 7):
         pulled = cells.weight[:, j] * row

@@ -17,8 +17,8 @@ from polyroc._core.adjoint import (
     mean_point_gradient,
     point_gradient,
 )
-from polyroc._core.reach import reach_of_points
-from polyroc._core.structures import rank_one, saturated
+from polyroc._core.factorization import rank_one, saturated
+from polyroc._core.influence import reach_of_points
 from polyroc._core.weights import pair_weights
 from polyroc._uncertainty.delong import covariance, standard_error
 from polyroc._uncertainty.units import units_of

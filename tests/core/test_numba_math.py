@@ -5,7 +5,7 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from polyroc._core.numba import linear as _numba_math  # noqa: E402
+from polyroc._core.numba import compile as _numba_math  # noqa: E402
 
 
 @numba.njit

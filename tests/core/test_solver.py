@@ -9,10 +9,8 @@ from scipy.special import expit
 
 import polyroc
 from polyroc._core import fit as _solver
-from polyroc._core.cells import Cells, shrunk_cells
-from polyroc._core.descent import Tolerance, descend
-from polyroc._core.fit import Solution, deviance, minimise, point, solve_rows
-from polyroc._core.weights import pair_weights
+from polyroc._core.fit import Solution, Tolerance, descend, deviance, minimise, point, solve_rows
+from polyroc._core.weights import Cells, pair_weights, shrunk_cells
 
 
 def study(seeds: range, shrinkage: float) -> list[polyroc.Factorization]:

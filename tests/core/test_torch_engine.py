@@ -288,7 +288,7 @@ def patch_step(patch, step, function):
 
 @pytest.mark.parametrize("step", ["cut", "fit_rank_one"])
 def test_an_allocation_that_fails_is_a_memory_error_and_leaves_nothing(monkeypatch, step):
-    from polyroc._core.prepared import Resources
+    from polyroc._core.engines import Resources
     from polyroc._core.torch import devices as _devices
     from polyroc._core.torch.devices import device_of
 
@@ -506,7 +506,7 @@ def test_the_code_of_the_page_runs(tmp_path, capsys):
 
 def test_the_device_is_that_of_the_thread_that_prepares(monkeypatch):
     """A new thread has the first card as its current one."""
-    from polyroc._core.prepared import Resources
+    from polyroc._core.engines import Resources
     from polyroc._core.torch import engine as _engine
 
     asked, device_of = [], _engine.device_of

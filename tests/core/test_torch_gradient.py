@@ -10,7 +10,7 @@ from preparing import prepared
 from problems import gaussian_problem, quietly
 
 import polyroc
-from polyroc._core.gradient import Gradient
+from polyroc._core.adjoint import Gradient
 from polyroc._inputs.predictions import as_predictions
 from polyroc._records import Factorization
 

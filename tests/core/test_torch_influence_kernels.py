@@ -30,7 +30,7 @@ def compare(name, device):
 
     import polyroc
     from polyroc._core.adjoint import area_gradient, point_gradient
-    from polyroc._core.prepared import Resources
+    from polyroc._core.engines import Resources
     from polyroc._core.torch import influence as _influence
     from polyroc._core.torch import influence_kernels as _influence_kernels
     from polyroc._core.torch.engine import ENGINE

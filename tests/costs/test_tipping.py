@@ -10,7 +10,7 @@ from problems import quietly
 
 import polyroc
 from polyroc._core.adjoint import weight_gradient
-from polyroc._core.structures import rank_one
+from polyroc._core.factorization import rank_one
 from polyroc._core.weights import pair_weights
 from polyroc._records import PairWeights
 from polyroc.costs._tipping import _Finder, find_tipping

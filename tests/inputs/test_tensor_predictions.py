@@ -19,8 +19,7 @@ import polyroc
 from polyroc import _core
 from polyroc._core import get_engine
 from polyroc._core import samples as _samples
-from polyroc._core.doubts import warn_of_disagreement, warn_of_mixed_scales
-from polyroc._core.samples import weighed
+from polyroc._core.samples import warn_of_disagreement, warn_of_mixed_scales, weighed
 from polyroc._inputs import arrays as _devices
 from polyroc._inputs.arrays import is_on_device
 from polyroc._inputs.fingerprint import Fingerprint

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from polyroc._core import hulls as _hull
-from polyroc._core.hulls import upper_hull
+from polyroc._core import polygons as _hull
+from polyroc._core.polygons import upper_hull
 
 
 def hull_by_lines(x, y):

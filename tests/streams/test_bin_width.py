@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from parquet_files import table_of, write
 from parts import ScoreBins
+from problems import coarsely
 
 import polyroc
 
@@ -99,15 +100,24 @@ def test_a_bound_above_a_thousandth_is_a_warning_that_helps(samples):
     assert counted(y, scores, **options).compute().auc == pytest.approx(exact.auc, abs=1e-5)
 
 
-def test_few_groups_of_bins_are_told(samples):
+def test_fewer_bits_take_less_memory_and_errors_stay_within_their_bound(samples):
     y, _, p = samples
-    edges = polyroc.ScoreEdges(16)
-    edges.update(p)
-    with pytest.warns(UserWarning, match=r"Take more bins, `ScoreEdges\(\d+\)`") as heard:
-        counted(y, p, edges=edges).compute()
-    edges = polyroc.ScoreEdges(int(re.search(r"ScoreEdges\((\d+)\)", str(heard[0].message))[1]))
-    edges.update(p)
-    assert counted(y, p, edges=edges).compute().binning_error.hand_till < 0.001
+    exact, found = polyroc.evaluate(y, p), {}
+    for bits in (8, 6, 4):
+        accumulator = counted(y, p, mantissa_bits=bits)
+        evaluation = coarsely(accumulator.compute)
+        found[bits] = accumulator.nbytes
+        assert abs(evaluation.hand_till - exact.hand_till) <= evaluation.binning_error.hand_till
+        assert evaluation.auc == pytest.approx(exact.auc, abs=5e-4)
+    assert found[4] < found[6] / 1.5 < found[8] / 3
+
+
+@pytest.mark.parametrize(("k", "free"), [(100_000, None), (600, 2**28)])
+def test_more_classes_than_memory_are_refused_before_any_is_taken(monkeypatch, k, free):
+    if free is not None:
+        monkeypatch.setattr("polyroc._core.memory.available", lambda: free)
+    with pytest.raises(MemoryError, match=rf"{k:,} classes.*GiB.*max_pairs.*exact=True"):
+        polyroc.RocAccumulator(range(k))
 
 
 @pytest.mark.parametrize("model", ["knn", "tree", "hard"])

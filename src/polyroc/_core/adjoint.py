@@ -1,5 +1,7 @@
 """Factorization -> Gradient: how D, or a point of the curve, changes with every pairwise rate.
 
+Equations (area-slopes), (adjoint) and (rate-gradient) of docs/influence.md.
+
 At the fit the gradient of the deviance is zero. By the implicit function theorem one linear system in its Hessian, with
 what the effects count in D on its right side, replaces one refit for every rate that could change. The Hessian is that
 of `polyroc._core.fit`: an arrow, of which the larger side is eliminated. It is singular where lambda is
@@ -7,17 +9,97 @@ stretched and v shrunk; the right sides have no part in that direction, and a te
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from scipy.special import expit
 
-from polyroc._core.cells import EDGE
-from polyroc._core.curvature import HELD, Curvature, Eliminated, OwnGradient, Passes
 from polyroc._core.curve import partial_slopes, shared_rates
-from polyroc._core.gradient import Gradient
+from polyroc._core.weights import EDGE
 from polyroc._lib.typing import BoolArray, FloatArray, Structure
-from polyroc._records import Factorization, PairWeights, PairwiseRates
+from polyroc._records import Factorization, Frozen, PairWeights, PairwiseRates
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient(Frozen):
+    """Derivatives of m numbers with respect to every pairwise rate, as products of rows and pairs.
+
+    G[s, r, j] = weight[j] cell[r, j] sum_q row[s, q, r] pair[s, q, j], where weight is `tpr` in the first T rows and
+    `fpr` in the others. With a thousand classes the cells themselves would fill gigabytes.
+    """
+
+    row: FloatArray
+    """Shape (m, Q, 2T): T rows of true positive rates, then T of false."""
+    pair: FloatArray
+    """Shape (m, Q, K)."""
+    tpr: FloatArray
+    """Weight of each pair's true positive rates, shape (K,)."""
+    fpr: FloatArray
+    """Weight of each pair's false positive rates, shape (K,)."""
+    cell: FloatArray | None = None
+    """A factor of each cell, shape (2T, K), where there is one."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def of_numbers(self, some: slice) -> "Gradient":
+        """That of some of the numbers."""
+        return replace(self, row=self.row[some], pair=self.pair[some])
+
+    def of_pair(self, j: int) -> tuple[FloatArray, FloatArray]:
+        """Derivatives by the true and by the false positive rates of one pair, shape (m, T) each."""
+        found = np.einsum("sqr,sq->sr", self.row, self.pair[:, :, j])
+        if self.cell is not None:
+            found = found * self.cell[:, j]
+        tpr, fpr = np.split(found, 2, axis=1)
+        return self.tpr[j] * tpr, self.fpr[j] * fpr
+
+    @property
+    def cells(self) -> FloatArray:
+        """All of G, shape (m, 2T, K)."""
+        by_pair = [np.concatenate(self.of_pair(j), axis=1) for j in range(self.pair.shape[2])]
+        return np.stack(by_pair, axis=2)
+
+
+# A pair whose effect moves no predictor by more is held at zero: it has no derivative.
+HELD = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Eliminated(Frozen):
+    """What is left of R fitted rows when the free pairs are eliminated."""
+
+    row_block: FloatArray
+    """Curvature by rows, shape (R,)."""
+    gram: FloatArray
+    """What eliminated pairs take from it: C' B^-1 C, shape (R, R)."""
+    carried: FloatArray
+    """What a right side of 1 for every free pair carries over to rows, shape (R,)."""
+    by_pair: FloatArray
+    """Curvature by pairs, shape (K,)."""
+
+
+class Passes(Protocol):
+    """Passes over the cells at the end of a fit."""
+
+    def eliminated(self, free: BoolArray) -> Eliminated:
+        """What is left of rows when the free pairs, of all K, are eliminated."""
+
+    def times(self, found: FloatArray) -> FloatArray:
+        """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
+
+
+@runtime_checkable
+class OwnGradient(Protocol):
+    """All of `polyroc._core.adjoint` where the cells are: nothing of the size of pairs comes to the host."""
+
+    def gradient(self, slopes: FloatArray) -> Gradient:
+        """The gradient of m numbers by their derivatives by the row effects of the curve, shape (m, 2T)."""
+
+
+Curvature: TypeAlias = Passes | OwnGradient
+
 
 # Cells that are worked on at a time, within the cache: all cells of a thousand classes would take gigabytes.
 _BLOCK_CELLS = 2**15
@@ -188,13 +270,13 @@ def solve_adjoint(slopes: FloatArray, cells: _Blocks, curvature: Passes | None =
     effect, pair = cells.factorization.row_effects[fitted], cells.factorization.pair_effects
     free = ~held_pairs(cells.factorization)
     right = slopes[:, fitted]
-    # The curve is that of lambda times the mean of v.
-    right_pair = np.where(free, (right @ effect / len(pair))[:, None], 0.0)
+    # The curve is that of lambda times the mean of v: one number for every free pair, shape (m, 1).
+    on_pairs = right @ effect[:, None] / len(pair)
     if len(effect) == 0:
-        return right, np.zeros_like(right_pair)
+        return right, np.zeros((len(right), len(pair)))
     if len(pair) <= len(effect):
-        return _keep_pairs(right, right_pair, effect, pair, free, cells)
-    return _keep_rows(right, right_pair, effect, free, curvature or _PlainCurvature(cells, effect, pair))
+        return _keep_pairs(right, on_pairs, effect, pair, free, cells)
+    return _keep_rows(right, on_pairs, effect, free, curvature or _PlainCurvature(cells, effect, pair))
 
 
 def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -218,7 +300,7 @@ def _hessian(block: _Block, effect: FloatArray, pair: FloatArray) -> tuple[Float
 
 
 def _keep_pairs(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, pair: FloatArray, free: BoolArray, cells: _Blocks
+    right: FloatArray, on_pairs: FloatArray, effect: FloatArray, pair: FloatArray, free: BoolArray, cells: _Blocks
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the rows: few pairs, whose cross terms fit into memory."""
     parts = [_hessian(block, effect, pair) for block in cells]
@@ -229,22 +311,22 @@ def _keep_pairs(
     scaled = cross / row_block
     taken = np.einsum("ir,jr->ij", scaled, cross)
     schur = np.diag(pair_block) - taken + pair_block.mean() * np.outer(v, v) / (v @ v)
-    found_pair = np.zeros_like(right_pair)
-    reduced = right_pair[:, free] - np.einsum("sr,jr->sj", right, scaled)
+    found_pair = np.zeros((len(right), len(pair)))
+    reduced = on_pairs - np.einsum("sr,jr->sj", right, scaled)
     found_pair[:, free] = np.linalg.solve(schur, reduced.T).T
     return (right - np.einsum("sj,jr->sr", found_pair[:, free], cross)) / row_block, found_pair
 
 
 def _keep_rows(
-    right: FloatArray, right_pair: FloatArray, effect: FloatArray, free: BoolArray, curvature: Passes
+    right: FloatArray, on_pairs: FloatArray, effect: FloatArray, free: BoolArray, curvature: Passes
 ) -> tuple[FloatArray, FloatArray]:
     """Eliminate the pairs, in two passes over the cells."""
-    left = curvature.eliminated(right_pair, free)
+    left = curvature.eliminated(free)
     mean = left.row_block.mean()
     schur = np.diag(left.row_block) - left.gram + mean * np.outer(effect, effect) / (effect @ effect)
-    found = curvature.solve(schur, right - left.carried)
+    found: FloatArray = np.linalg.solve(schur, (right - on_pairs * left.carried).T).T
     inverse = np.divide(1.0, left.by_pair, out=np.zeros(len(free)), where=free)
-    return found, inverse * (right_pair - curvature.times(found))
+    return found, inverse * (on_pairs - curvature.times(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,21 +337,18 @@ class _PlainCurvature:
     effect: FloatArray
     pair: FloatArray
 
-    def eliminated(self, right: FloatArray, free: BoolArray) -> Eliminated:
+    def eliminated(self, free: BoolArray) -> Eliminated:
         n_rows = len(self.effect)
-        row_block, gram, carried = np.zeros(n_rows), np.zeros((n_rows, n_rows)), np.zeros((len(right), n_rows))
+        row_block, carried, gram = np.zeros(n_rows), np.zeros(n_rows), np.zeros((n_rows, n_rows))
         by_pair = np.zeros(len(free))
         for block in self.cells:
             by_row, by_pair[block.pairs], cross = _hessian(block, self.effect, self.pair)
             inverse = np.divide(1.0, by_pair[block.pairs], out=np.zeros(len(cross)), where=free[block.pairs])
             row_block += by_row
+            carried += np.einsum("j,jr->r", inverse, cross)
             root = cross * np.sqrt(inverse[:, None]).astype(cross.dtype)
             gram += root.T @ root
-            carried += (right[:, block.pairs] * inverse) @ cross
         return Eliminated(row_block, gram, carried, by_pair)
-
-    def solve(self, schur: FloatArray, right: FloatArray) -> FloatArray:
-        return np.asarray(np.linalg.solve(schur, right.T).T)
 
     def times(self, found: FloatArray) -> FloatArray:
         parts = [found @ _hessian(block, self.effect, self.pair)[2].T for block in self.cells]

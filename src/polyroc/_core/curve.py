@@ -1,4 +1,7 @@
-"""Factorization -> RocCurve: the shared effects mapped back to [0, 1] (method, step 8)."""
+"""Factorization -> RocCurve: the shared effects mapped back to [0, 1].
+
+Equations (curve), (area) and (mean-curve) of docs/method.md.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from polyroc._core.cells import LOGIT_BOUND
-from polyroc._core.hulls import upper_hull
+from polyroc._core.polygons import upper_hull
+from polyroc._core.weights import LOGIT_BOUND
 from polyroc._inputs.arrays import read_table
 from polyroc._inputs.checks import InputError, shown
 from polyroc._lib.numbers import area

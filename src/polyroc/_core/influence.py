@@ -1,4 +1,6 @@
-"""What each sample contributes to D, to the area under the mean curve, and to points of a curve.
+"""Influence of each sample on D, on the area under the mean curve, and on points of a curve.
+
+Equation (influence) of docs/influence.md.
 
 A pairwise rate changes with a sample in two ways: the share of its class above the threshold changes, and the threshold
 moves so that the call rate stays. The second is shared by all runs of the polygon in proportion to what is called next
@@ -6,17 +8,61 @@ there. Both depend on whether the sample is called, so its influence is a step f
 a table with a knot for every cut through a polygon.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from polyroc._core.gradient import Gradient
-from polyroc._core.polygons import Differences, Run, Runs
-from polyroc._core.reach import Reach, reach
+from polyroc._core.adjoint import Gradient
+from polyroc._core.polygons import Differences, Run, Runs, unordered
 from polyroc._core.samples import centred
-from polyroc._core.unordered import of_both_orders, unordered
-from polyroc._lib.typing import FloatArray, Thresholds
-from polyroc._records import PairIndex, Predictions
+from polyroc._lib.typing import FloatArray, IntArray, Thresholds
+from polyroc._records import Frozen, PairIndex, Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Reach(Frozen):
+    """Ends of the interval around each call rate, as places between the points 0, s_1 .. s_T, 1."""
+
+    low: IntArray
+    """The point at or before the lower end, shape (T,)."""
+    low_part: FloatArray
+    """How far on to the next point the lower end lies, from 0 to 1."""
+    high: IntArray
+    high_part: FloatArray
+    width: FloatArray
+    """Length of the interval."""
+
+    def rise(self, share: FloatArray) -> FloatArray:
+        """Rise over each interval of shares at the points 0, s_1 .. s_T, 1, which lie along the last axis."""
+        return _read(share, self.high, self.high_part) - _read(share, self.low, self.low_part)
+
+
+def reach(call_rates: FloatArray, least: float = 0.0) -> Reach:
+    """From the call rate before to the one after, and at least by `least` to either side, within 0 and 1.
+
+    Slopes over one step of the grid tile the polygon: sums over all call rates, as areas are, need no more. At a
+    single point of a curve one step of the graded grid contains hardly a sample.
+    """
+    points = np.concatenate([[0.0], call_rates, [1.0]])
+    low = np.minimum(points[:-2], np.maximum(call_rates - least, 0.0))
+    high = np.maximum(points[2:], np.minimum(call_rates + least, 1.0))
+    return Reach(*_place(points, low), *_place(points, high), high - low)
+
+
+def reach_of_points(smallest_class: int) -> float:
+    """How far to either side the slope at a single point of a curve is taken."""
+    return max(0.01, 5 / smallest_class)
+
+
+def _place(points: FloatArray, at: FloatArray) -> tuple[IntArray, FloatArray]:
+    place = np.clip(np.searchsorted(points, at, side="right") - 1, 0, len(points) - 2)
+    return place, (at - points[place]) / (points[place + 1] - points[place])
+
+
+def _read(share: FloatArray, place: IntArray, part: FloatArray) -> FloatArray:
+    return (1 - part) * share[..., place] + part * share[..., place + 1]
+
 
 # Heights of knots that are held at once.
 _MOST_HEIGHTS = 2**22
@@ -171,3 +217,19 @@ def difference_area_influences(predictions: Predictions, pairs: PairIndex, share
         wins[:, scored.members[i]] += weight * (1 - second.share_above(mine))
         wins[:, scored.members[j]] += weight * first.share_above(others)
     return centred(wins, predictions).reshape(*share.shape[:-1], -1)
+
+
+def of_both_orders(gradient: Gradient, forward: int, backward: int) -> tuple[FloatArray, FloatArray]:
+    """Derivatives by the true and the false positive rates of (first, second), which those of the other order follow.
+
+    Shape (m, T) each.
+    """
+    shape = (len(gradient), gradient.row.shape[2] // 2)
+    by_tpr, by_fpr = np.zeros(shape), np.zeros(shape)
+    if forward >= 0:
+        tpr, fpr = gradient.of_pair(forward)
+        by_tpr, by_fpr = by_tpr + tpr, by_fpr + fpr
+    if backward >= 0:
+        tpr, fpr = gradient.of_pair(backward)
+        by_tpr, by_fpr = by_tpr - fpr[:, ::-1], by_fpr - tpr[:, ::-1]
+    return by_tpr, by_fpr

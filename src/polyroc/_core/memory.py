@@ -8,7 +8,7 @@ when memory is asked for, so that they count as free.
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from polyroc._core.prepared import Prepared
+from polyroc._core.engines import Prepared
 from polyroc._lib.typing import Thresholds
 
 _MIB, _GIB = 2**20, 2**30

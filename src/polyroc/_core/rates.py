@@ -1,4 +1,7 @@
-"""A prepared source -> PairwiseRates: every pair's ROC polygon, read at the same call rates (method, steps 1 to 3)."""
+"""A prepared source -> PairwiseRates: every pair's ROC polygon, read at the same call rates.
+
+Equations (rates) and (grid) of docs/method.md.
+"""
 
 from typing import Any
 

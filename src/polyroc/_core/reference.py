@@ -1,13 +1,16 @@
 """The reference engine: plain NumPy, written to be read; it decides what the others must give."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from polyroc._core.curvature import Curvature
-from polyroc._core.engines import OnHost
-from polyroc._core.gradient import Gradient
+from polyroc._core import memory
+from polyroc._core.adjoint import Curvature, Gradient
+from polyroc._core.engines import Engine, Prepared, Resources, prepare_again
+from polyroc._core.engines import Reweighed as AnyReweighed
+from polyroc._core.factorization import centered, rank_one, saturated
 from polyroc._core.influence import (
     area_influences,
     difference_area_influences,
@@ -21,16 +24,14 @@ from polyroc._core.polygons import (
     pairwise_rates,
     score_thresholds,
 )
-from polyroc._core.prepared import Engine, Resources
-from polyroc._core.samples import class_shares, doubled_wins, weighed
-from polyroc._core.structures import centered, rank_one, saturated
+from polyroc._core.samples import areas_against_rest, class_shares, doubled_wins, weighed, whole_polygon
 from polyroc._lib.typing import FloatArray, Structure, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
 
 @dataclass(frozen=True, eq=False)
 class NumpyFitter:
-    """Fits in plain NumPy. One thread, whatever is asked."""
+    """Fits in plain NumPy, on one thread whatever is asked; faster engines replace single methods."""
 
     resources: Resources
     engine_name: ClassVar[str] = "numpy"
@@ -49,11 +50,17 @@ class NumpyFitter:
         structure: Structure,
         near: Factorization | None = None,
     ) -> Factorization:
-        """Shared and pair effects."""
+        """Shared and pair effects. Structures that are not of rank one are the same code in all engines."""
         if structure == "saturated":
             return saturated(rates, weights, shrinkage)
-        found = rank_one(rates, weights, shrinkage)
+        found = self.rank_one(rates, weights, shrinkage, near)
         return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
+
+    def rank_one(
+        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, near: Factorization | None
+    ) -> Factorization:
+        """The rank-one structure; it never begins `near` another fit."""
+        return rank_one(rates, weights, shrinkage)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
@@ -63,8 +70,27 @@ class NumpyFitter:
 
 
 @dataclass(frozen=True, eq=False)
-class NumpyPrepared(NumpyFitter, OnHost):
+class NumpyPrepared(NumpyFitter):
     """Samples as they came: nothing is done once."""
+
+    source: Predictions
+
+    @property
+    def samples(self) -> Predictions:
+        """The source itself."""
+        return self.source
+
+    def memory_available(self) -> int | None:
+        """Bytes that can still be had; None where that is unknown."""
+        return memory.available()
+
+    def polygon(self) -> tuple[PairwiseRates, FloatArray]:
+        """The vertices of the ordinary ROC curve of two classes."""
+        return whole_polygon(self.source)
+
+    def areas_against_rest(self) -> FloatArray:
+        """Area of each class against all the others, shape (k,)."""
+        return areas_against_rest(self.source)
 
     def memory_needed(self, n_pairs: int, n_call_rates: int, thresholds: Thresholds = "own") -> int:
         """Bytes that rates and fit will need at most, in addition to the scores themselves."""
@@ -76,7 +102,9 @@ class NumpyPrepared(NumpyFitter, OnHost):
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
-        return _rates(self.source, pairs, call_rates, thresholds)
+        if thresholds == "difference":
+            return difference_rates(self.source, pairs, call_rates)
+        return pairwise_rates(self.source, pairs, call_rates, thresholds)
 
     def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
         """The score at which every pair reaches every call rate, shape (T, K)."""
@@ -86,7 +114,9 @@ class NumpyPrepared(NumpyFitter, OnHost):
 
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
-        return _areas(self.source, pairs, thresholds)
+        return (
+            difference_areas(self.source, pairs) if thresholds == "difference" else pairwise_areas(self.source, pairs)
+        )
 
     def influences(
         self,
@@ -108,9 +138,13 @@ class NumpyPrepared(NumpyFitter, OnHost):
             return difference_area_influences(self.source, pairs, share)
         return area_influences(self.source, pairs, share)
 
-    def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> "Reweighed":
+    def reweigh(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> AnyReweighed:
         """Nothing is done once."""
         return Reweighed(self.source, pairs, call_rates, thresholds)
+
+    def __reduce__(self) -> tuple[Callable[..., Prepared], tuple[Any, ...]]:
+        # Without what was sorted: that is made again in less time than it takes to send.
+        return prepare_again, (self.engine_name, self.source, self.resources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +159,8 @@ class Reweighed:
 
     def rates(self, weight: FloatArray) -> tuple[PairwiseRates, FloatArray]:
         """Rates and areas of all pairs under these weights."""
-        samples = weighed(self.predictions, weight)
-        found = _rates(samples, self.pairs, self.call_rates, self.thresholds)
-        return found, _areas(samples, self.pairs, self.thresholds)
+        again = NumpyPrepared(Resources(), weighed(self.predictions, weight))
+        return again.rates(self.pairs, self.call_rates, self.thresholds), again.areas(self.pairs, self.thresholds)
 
     def fits(self, weights: FloatArray, pair_weights: PairWeights, shrinkage: float) -> RankOneFits:
         """The rank-one structure under each of several weights."""
@@ -142,31 +175,7 @@ class Reweighed:
         )
 
 
-def _rates(predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
-    if thresholds == "difference":
-        return difference_rates(predictions, pairs, call_rates)
-    return pairwise_rates(predictions, pairs, call_rates, thresholds)
-
-
-def _areas(predictions: Predictions, pairs: PairIndex, thresholds: Thresholds) -> FloatArray:
-    return difference_areas(predictions, pairs) if thresholds == "difference" else pairwise_areas(predictions, pairs)
-
-
-class NumpyEngine:
-    """The reference."""
-
-    name = "numpy"
-
-    def prepare(self, source: Predictions, resources: Resources) -> NumpyPrepared:
-        """Nothing is done before it is asked for."""
-        return NumpyPrepared(source, resources)
-
-    def fitter(self, resources: Resources) -> NumpyFitter:
-        """What needs no source."""
-        return NumpyFitter(resources)
-
-
-ENGINE: Engine = NumpyEngine()
+ENGINE = Engine("numpy", lambda source, resources: NumpyPrepared(resources, source), NumpyFitter)
 
 
 def pairwise_areas(predictions: Predictions, pairs: PairIndex) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What `_samples` asks of rows and columns, of samples that lie on a GPU: few numbers come to the host, and at once."""
+"""What `samples` asks of rows and columns, of samples that lie on a GPU: few numbers come to the host, and at once."""
 
 from typing import NamedTuple
 

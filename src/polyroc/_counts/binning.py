@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polyroc._core.gradient import Gradient
-from polyroc._counts.bins import GroupedBins, ScoreBins
+from polyroc._core.adjoint import Gradient
+from polyroc._counts.bins import ScoreBins
 from polyroc._counts.counted import CountedPrepared, by_positive
 from polyroc._inputs.checks import InputError
 from polyroc._lib.numbers import first_digit_up
@@ -103,7 +103,7 @@ def wider_bins(source: ScoreCounts) -> ScoreCounts:
 # From here on bins can change the third digit of M; and from here on M would say little.
 _WARNED, _REFUSED = 0.001, 0.05
 RULE_OF_BINS = "must be scores that bins can distinguish"
-_MOST_BITS, _MOST_GROUPS = 16, 4_096
+_MOST_BITS = 16
 _IN_MEMORY = "evaluate samples that fit in memory with `polyroc.evaluate`"
 _FREE = "(in Python with score_kind='free')"
 _NO_BINS = "No bins are narrow enough; "
@@ -142,8 +142,7 @@ def _scores_of(source: ScoreCounts) -> str:
 
 def _remedy(source: ScoreCounts, bound: float) -> str:
     """What makes bins narrower for these scores, up to the other ways out."""
-    bins = source.bins
-    fine = bins.fine if isinstance(bins, GroupedBins) else bins
+    fine = source.bins
     assert isinstance(fine, ScoreBins)
     # Bins are narrow near 0, those of probabilities near 1 as well.
     one_sided = source.lowest >= 0 or source.highest <= 0
@@ -160,10 +159,6 @@ def _remedy(source: ScoreCounts, bound: float) -> str:
     )
     if near > half:
         return f"Subtract {_middle(source.lowest, source.highest)!r} from all scores {_FREE}; or "
-    if isinstance(bins, GroupedBins):
-        # Twice as many as groups of the same size would need, because fine bins of many samples are not divided.
-        n_bins = int(bins.groups.max()) + 1
-        return f"Take more bins, `ScoreEdges({min(_MOST_GROUPS, math.ceil(2 * n_bins * bound / _WARNED))})`; or "
     bits = fine.mantissa_bits + math.ceil(math.log2(bound / _WARNED))
     if fine.mantissa_bits == _MOST_BITS:
         return _NO_BINS

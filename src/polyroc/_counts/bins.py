@@ -12,7 +12,6 @@ import numpy as np
 
 from polyroc._lib.limits import FINE_BINS
 from polyroc._lib.typing import FloatArray, IntArray
-from polyroc._records import Frozen
 
 Scores: TypeAlias = Literal["probabilities", "free"]
 
@@ -88,18 +87,13 @@ class ScoreBins:
         found = scores.astype(np.float64)
         return (np.clip(found, 0, 1) if self.scores == "probabilities" else found) + 0.0
 
-    @property
-    def are_common(self) -> bool:
-        """All columns have the same bins."""
-        return True
-
-    def slots(self, index: IntArray, column: int = 0) -> IntArray:
+    def slots(self, index: IntArray) -> IntArray:
         """The place of every bin among some of them, -1 of the others."""
         found = np.full(self.n_bins, -1, dtype=np.int32)
         found[index] = np.arange(len(index))
         return found
 
-    def lower_ends(self, index: IntArray, column: int = 0) -> FloatArray:
+    def lower_ends(self, index: IntArray) -> FloatArray:
         """The lowest score of each bin, as float64."""
         if self.scores == "probabilities":
             upper = index >= self.n_bins // 2
@@ -117,32 +111,3 @@ class ScoreBins:
         last = self.n_bins - 1
         found: IntArray = np.where(index < self.n_bins // 2, index >> 1, last - ((last - index) >> 1))
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class GroupedBins(Frozen):
-    """Neighbouring bins taken together, in each column by itself: few, for very many classes."""
-
-    fine: ScoreBins
-    groups: IntArray
-    """The group of every fine bin of each column, rising from 0, shape (columns, n_bins)."""
-
-    @property
-    def are_common(self) -> bool:
-        """Each column has groups of its own."""
-        return False
-
-    def slots(self, index: IntArray, column: int) -> IntArray:
-        """The place of the group of every fine bin among some groups, -1 of the others."""
-        of_group = np.full(int(self.groups[column, -1]) + 1, -1, dtype=np.int32)
-        of_group[index] = np.arange(len(index))
-        found: IntArray = of_group[self.groups[column]]
-        return found
-
-    def lower_ends(self, index: IntArray, column: int) -> FloatArray:
-        """The lowest score of each group."""
-        return self.fine.lower_ends(np.searchsorted(self.groups[column], index))
-
-    def coarser(self, index: IntArray) -> IntArray:
-        """Groups taken together by twos."""
-        return index >> 1

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from polyroc._core import memory
-from polyroc._core.curvature import Curvature
-from polyroc._core.gradient import Gradient
-from polyroc._core.influence import Knots, cut_polygon, look_up, members_and_columns
+from polyroc._core.adjoint import Curvature, Gradient
+from polyroc._core.engines import Fitter, Resources, Reweighed
+from polyroc._core.influence import Knots, Reach, cut_polygon, look_up, members_and_columns, reach
 from polyroc._core.polygons import Run, merged_polygon
-from polyroc._core.prepared import Fitter, Resources, Reweighed
-from polyroc._core.reach import Reach, reach
-from polyroc._counts.bins import GroupedBins, ScoreBins
+from polyroc._counts.bins import ScoreBins
 from polyroc._counts.passes import passes_for
 from polyroc._inputs.checks import InputError
 from polyroc._inputs.predictions import Batch
@@ -226,14 +224,12 @@ class CountedPrepared:
         """The vertices of the ordinary ROC curve of two classes, without its two corners, and their scores, (T, 1)."""
         column = self.source.columns[-1]
         fpr, tpr = column.shares()[1:-1].T
-        scores = self.source.bins.lower_ends(column.bins[:-1], self.source.n_columns - 1)
+        scores = self.source.bins.lower_ends(column.bins[:-1])
         return PairwiseRates(tpr[:, None], fpr[:, None], (tpr + fpr) / 2), scores[:, None]
 
     def rates(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> PairwiseRates:
         """Cut every pair's ROC polygon at the call rates."""
         refuse_differences(thresholds)
-        if thresholds == "shared" and not self.source.bins.are_common:
-            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
         tpr: FloatArray = np.empty((len(call_rates), len(pairs)))
         if thresholds == "own":
             vertices = sum(len(column.bins) for column in self.source.columns) * len(self.source.labels)
@@ -267,9 +263,7 @@ class CountedPrepared:
             else:
                 bins, call_rate, _, _ = self._shared_polygon(int(i), int(j))
             reached = np.searchsorted(call_rate[1:], call_rates - 1e-12, side="left")
-            found[:, pair] = self.source.bins.lower_ends(
-                bins[np.minimum(reached, len(bins) - 1)].astype(np.int64), int(c)
-            )
+            found[:, pair] = self.source.bins.lower_ends(bins[np.minimum(reached, len(bins) - 1)].astype(np.int64))
         return found
 
     def fit(
@@ -389,9 +383,8 @@ class InfluenceLookup(Frozen):
     @classmethod
     def of(cls, source: ScoreCounts, found: InfluenceTables) -> "InfluenceLookup":
         bins: Any = source.bins
-        fine = bins.fine if isinstance(bins, GroupedBins) else bins
-        slots = tuple(bins.slots(column.bins, place) for place, column in enumerate(source.columns))
-        return cls(fine, slots, found.columns, found.mean, source.class_weights)
+        slots = tuple(bins.slots(column.bins) for column in source.columns)
+        return cls(bins, slots, found.columns, found.mean, source.class_weights)
 
     @property
     def n_statistics(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyroc._core import memory
-from polyroc._counts.bins import NO_SCORE, ROUNDED, SEVERAL_SCORES, GroupedBins, ScoreBins
+from polyroc._counts.bins import NO_SCORE, ROUNDED, SEVERAL_SCORES, ScoreBins
 from polyroc._counts.passes import passes_for
 from polyroc._inputs.checks import InputError
 from polyroc._inputs.predictions import Batch
@@ -25,7 +25,6 @@ class ColumnCounter:
     """Room for the counts of one column."""
 
     def __init__(self, n_bins: int, n_classes: int) -> None:
-        self._by_bin = True
         self.slots = np.full(n_bins, -1, dtype=np.int32)
         """The row of each bin, -1 of bins that have not occurred."""
         self.rows: Any = np.zeros((_FIRST_ROWS, n_classes), dtype=np.int64)
@@ -34,32 +33,19 @@ class ColumnCounter:
         """The score that all samples of a row have, or that there is none or that there are several."""
         self.n_used = 0
 
-    @classmethod
-    def of_groups(cls, groups: IntArray, n_classes: int) -> "ColumnCounter":
-        """One whose rows are groups of bins, all of them there from the beginning."""
-        made = cls(0, n_classes)
-        made._by_bin = False
-        made.slots, made.n_used = groups.astype(np.int32), int(groups[-1]) + 1
-        made.rows = np.zeros((made.n_used, n_classes), dtype=np.int64)
-        made.scores = np.full(made.n_used, NO_SCORE)
-        return made
-
     @property
     def occupied(self) -> IntArray:
-        """The bins, or groups of bins, that have a row, in rising order."""
-        return np.flatnonzero(self.slots >= 0) if self._by_bin else np.arange(self.n_used)
+        """The bins that have a row, in rising order."""
+        return np.flatnonzero(self.slots >= 0)
 
     def at(self, bins: IntArray) -> Any:
-        """A copy of the rows of bins, or of groups."""
-        return self.rows[self._slots_of(bins)]
+        """A copy of the rows of bins."""
+        return self.rows[self.slots[bins]]
 
     def scores_at(self, bins: IntArray) -> FloatArray:
-        """The only score of bins, or of groups; likewise."""
+        """The only score of bins; likewise."""
         # Compiled passes do not distinguish the zeros.
-        return self.scores[self._slots_of(bins)] + 0.0
-
-    def _slots_of(self, bins: IntArray) -> IntArray:
-        return self.slots[bins] if self._by_bin else bins
+        return self.scores[self.slots[bins]] + 0.0
 
     def take_weights(self) -> None:
         """Go on with weights instead of counts."""
@@ -87,9 +73,8 @@ class ColumnCounter:
         """Add counts of distinct bins, and the only score of each."""
         if rows.dtype == np.float64:
             self.take_weights()
-        if self._by_bin:
-            self.make(bins)
-        slots = self._slots_of(bins)
+        self.make(bins)
+        slots = self.slots[bins]
         self.rows[slots] += rows
         self.join(slots, scores)
 
@@ -115,8 +100,6 @@ _BLOCK = 16_384
 _WORTH_A_THREAD = 2**18
 # Scores of a model hardly ever fall into fewer bins.
 _FEW_BINS = 256
-# Fewer bins by quantiles are not proposed: a part of the samples without bins says more.
-_FEWEST_BINS = 16
 # To ask for free memory takes as long as some of the work.
 _ALWAYS_THERE = 2**22
 # Weights outside would lose their squares.
@@ -126,8 +109,8 @@ _SMALLEST, _LARGEST = 1e-150, 1e150
 class Tally:
     """Counts that grow; `counts` gives what they are now."""
 
-    def __init__(self, labels: LabelArray, bins: ScoreBins, groups: GroupedBins | None = None) -> None:
-        self.labels, self.bins, self.groups = labels, bins, groups
+    def __init__(self, labels: LabelArray, bins: ScoreBins) -> None:
+        self.labels, self.bins = labels, bins
         self.counters: list[ColumnCounter] = []
         k = len(labels)
         self.class_counts = np.zeros(k, dtype=np.int64)
@@ -162,13 +145,6 @@ class Tally:
         # Of a single column for both classes.
         low, high = ranges
         self.lowest, self.highest = np.minimum(self.lowest, low), np.maximum(self.highest, high)
-
-    def add_scores(self, batch: Batch) -> None:
-        """Count scores alone, of whatever class."""
-        self._checked(batch)
-        if not self.counters:
-            self.set_columns(len(batch.columns))
-        self._count(batch, None)
 
     def _count(self, batch: Batch, n_jobs: int | None, n_expected: int = 0) -> Any:
         """Add scores to the columns, and samples to the classes; the passes that did it."""
@@ -213,10 +189,7 @@ class Tally:
     def set_columns(self, n_columns: int) -> None:
         """Make room for the columns, whose number the first batch tells."""
         k = len(self.labels)
-        if self.groups is None:
-            self.counters = [ColumnCounter(self.bins.n_bins, k) for _ in range(n_columns)]
-        else:
-            self.counters = [ColumnCounter.of_groups(groups, k) for groups in self.groups.groups[:n_columns]]
+        self.counters = [ColumnCounter(self.bins.n_bins, k) for _ in range(n_columns)]
 
     def take_weights(self) -> None:
         """Go on with weights: samples so far count 1 each."""
@@ -274,27 +247,23 @@ class Tally:
             effective_counts=effective if self.is_weighted else counts.astype(float),
             is_weighted=self.is_weighted,
             row_counts=row_counts if self.n_columns > 1 else None,
-            bins=self.bins if self.groups is None else self.groups,
+            bins=self.bins,
             lowest=float(self.lowest.min()),
             highest=float(self.highest.max()),
         )
 
 
-def check_counts_memory(n_classes: int, bins: ScoreBins, groups: GroupedBins | None) -> None:
+def check_counts_memory(n_classes: int, bins: ScoreBins) -> None:
     """Raise MemoryError, with the size needed and what to do, where even few bins of all classes would not fit."""
-    rows = _FEW_BINS if groups is None else int(groups.groups.max()) + 1
-    needed = 8 * rows * n_classes**2 + 4 * bins.n_bins * n_classes
+    needed = 8 * _FEW_BINS * n_classes**2 + 4 * bins.n_bins * n_classes
     if needed < _ALWAYS_THERE:
         return
     free = memory.available()
     if free is None or needed <= free:
         return
-    fitting = rows * free // (2 * needed)
-    advice = f"`edges=ScoreEdges({fitting})` needs half of what is free"
-    if fitting < _FEWEST_BINS:
-        advice = "Call `polyroc.evaluate` with a random part of the samples, and `max_pairs`"
     msg = (
-        f"Counts of {n_classes:,} classes in {rows} bins need about {needed / 2**30:.1f} GiB of memory, and "
-        f"{free / 2**30:.1f} GiB are free. {advice}."
+        f"Counts of {n_classes:,} classes in {_FEW_BINS} bins need about {needed / 2**30:.1f} GiB of memory, and "
+        f"{free / 2**30:.1f} GiB are free. Call `polyroc.evaluate` with a random part of the samples, and `max_pairs`; "
+        "or evaluate Parquet files with `exact=True`, which counts no bins."
     )
     raise MemoryError(msg)

@@ -83,11 +83,6 @@ def as_predictions(
     return made
 
 
-def plain_scores(y_score: Any) -> FloatArray:
-    """Finite scores without true classes, columns as they come; there may be no row."""
-    return _named_scores(y_score)[0]
-
-
 def _named_scores(y_score: Any) -> tuple[FloatArray, list[Any] | None]:
     scores, names = read_table(y_score, "y_score")
     if scores.ndim == 2 and len(scores) == 0:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from polyroc._core.curve import RocCurve, asked_max_fpr, error_cost, least_area, partial_areas, with_corners
-from polyroc._core.doubts import warn_of_backwards
+from polyroc._core.samples import warn_of_backwards
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, listed, one_of
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import betainc
 
 from polyroc._core.curve import RocCurve
-from polyroc._core.doubts import warn_of_disagreement
-from polyroc._core.samples import whole_polygon
+from polyroc._core.samples import warn_of_disagreement, whole_polygon
 from polyroc._inputs.checks import InputError, is_number, shown
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.typing import FloatArray

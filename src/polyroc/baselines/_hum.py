@@ -18,8 +18,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polyroc._core.doubts import warn_of_disagreement
-from polyroc._core.samples import are_probabilities, centred, class_shares, exponentials_hint, in_range
+from polyroc._core.samples import (
+    are_probabilities,
+    centred,
+    class_shares,
+    exponentials_hint,
+    in_range,
+    warn_of_disagreement,
+)
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_rng, is_integer, one_of, shown
 from polyroc._inputs.predictions import as_ordered_predictions, as_predictions

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyroc._core import Prepared, Resources, get_engine
-from polyroc._core.doubts import warn_of_disagreement
 from polyroc._core.rates import all_pairs
-from polyroc._core.samples import class_shares, in_range, mann_whitney
+from polyroc._core.samples import class_shares, in_range, mann_whitney, warn_of_disagreement
 from polyroc._core.weights import relative_class_weights
 from polyroc._inputs.checks import InputError, one_of
 from polyroc._inputs.options import as_square, as_weights

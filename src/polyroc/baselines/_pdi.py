@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core import Prepared
-from polyroc._core.doubts import warn_of_disagreement
-from polyroc._core.samples import centred, class_shares
+from polyroc._core.samples import centred, class_shares, warn_of_disagreement
 from polyroc._inputs.arrays import plain
 from polyroc._inputs.predictions import as_predictions
 from polyroc._lib.threads import Threads, chunks

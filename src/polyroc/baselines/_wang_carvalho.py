@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import entr, expit, logit
 
-from polyroc._core.cells import LOGIT_BOUND
 from polyroc._core.samples import in_range
+from polyroc._core.weights import LOGIT_BOUND
 from polyroc._inputs.arrays import read_table
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, one_of, shown
 from polyroc._inputs.predictions import as_predictions

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from polyroc._core import Prepared
 from polyroc._core.curve import RocCurve, shared_curve
-from polyroc._core.doubts import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._core.factorization import fit_of
 from polyroc._core.rates import prepared_for, rates_of, sampled_pairs
+from polyroc._core.samples import is_below_chance, warn_of_backwards, warn_of_disagreement
 from polyroc._counts.binning import check_bins
 from polyroc._counts.counted import refuse_differences
 from polyroc._counts.exact import ExactColumns, ExactPrepared, counted_for

@@ -9,14 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core import Prepared
-from polyroc._core.adjoint import area_gradient, held_pairs, mean_area_gradient, mean_point_gradient, point_gradient
-from polyroc._core.curvature import Curvature
+from polyroc._core.adjoint import (
+    Curvature,
+    Gradient,
+    area_gradient,
+    held_pairs,
+    mean_area_gradient,
+    mean_point_gradient,
+    point_gradient,
+)
 from polyroc._core.curve import RocCurve, area_weights, is_mean, mean_curve
 from polyroc._core.factorization import pair_sampling_error, unshrunk_curve
-from polyroc._core.gradient import Gradient
-from polyroc._core.hulls import difference_hull_areas, hull_areas
+from polyroc._core.influence import reach_of_points
+from polyroc._core.polygons import difference_hull_areas, hull_areas
 from polyroc._core.rates import rates_of
-from polyroc._core.reach import reach_of_points
 from polyroc._core.weights import pair_weights
 from polyroc._counts.counted import CountedPrepared, InfluenceTables
 from polyroc._inputs.arrays import FrameBackend, frame_of, plain

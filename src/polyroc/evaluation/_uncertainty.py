@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polyroc._core.curve import error_cost, is_mean, least_area
-from polyroc._core.doubts import warn_of_backwards
+from polyroc._core.samples import warn_of_backwards
 from polyroc._counts.counted import second_pass_needed
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import threads_for

@@ -1,6 +1,5 @@
-"""RocAccumulator, an evaluation of samples that come batch by batch and are not kept; ScoreEdges, few bins for it."""
+"""RocAccumulator, an evaluation of samples that come batch by batch and are not kept."""
 
-import hashlib
 from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polyroc._counts.bins import NO_SCORE, SEVERAL_SCORES, GroupedBins, ScoreBins, Scores, usual_bits
+from polyroc._counts.bins import NO_SCORE, SEVERAL_SCORES, ScoreBins, Scores, usual_bits
 from polyroc._counts.counted import refuse_differences
 from polyroc._counts.exact import ExactColumns
 from polyroc._counts.tally import Tally, check_counts_memory
@@ -17,7 +16,7 @@ from polyroc._inputs.checks import InputError, one_of, shown
 from polyroc._inputs.columns import distinct
 from polyroc._inputs.labels import check_class_counts, labels_array
 from polyroc._inputs.options import Options, as_options
-from polyroc._inputs.predictions import Batch, as_batch, plain_scores
+from polyroc._inputs.predictions import as_batch
 from polyroc._lib.typing import LabelArray
 from polyroc._lib.warnings import underflow_is_zero
 from polyroc.evaluation._evaluate import OF_SAMPLES, check_option_names, evaluate_counts
@@ -58,10 +57,7 @@ class RocAccumulator:
         Whether scores lie between 0 and 1, or anywhere, as logits do.
     mantissa_bits : int, optional
         From 0 to 16. One more halves the width of the bins, and takes up to twice the memory. By default 8 for up to 50
-        classes and 6 for more.
-    edges : ScoreEdges, optional
-        Few bins that were found by a pass over the scores, for hundreds of classes, in place of `mantissa_bits`. They
-        differ by column, so they are for ``thresholds="own"``.
+        classes and 6 for more; 5 or 4 save memory with hundreds of classes.
     **options
         Further keyword arguments of `evaluate`, for `compute`; ``thresholds="difference"`` needs single samples.
 
@@ -98,7 +94,6 @@ class RocAccumulator:
         *,
         score_kind: Scores = "probabilities",
         mantissa_bits: int | None = None,
-        edges: "ScoreEdges | None" = None,
         **options: Any,
     ) -> None:
         classes = distinct(read_labels(labels, "labels"), "labels")
@@ -110,15 +105,10 @@ class RocAccumulator:
         self.bins: ScoreBins = ScoreBins(
             one_of(score_kind, "score_kind", get_args(Scores)), _integer(bits, "mantissa_bits", 0, _MOST_BITS)
         )
-        self._groups: GroupedBins | None = None if edges is None else _grouped(edges, len(classes), self.bins.scores)
-        if self._groups is not None:
-            self.bins = self._groups.fine
         self.options: Options = as_options(self._labels, **options)
         refuse_differences(self.options.thresholds)
-        if self._groups is not None and self.options.thresholds == "shared":
-            raise InputError("thresholds", "must be 'own' for bins by `edges`, which differ by column", "'shared'")
-        check_counts_memory(len(classes), self.bins, self._groups)
-        self.tally: Tally = Tally(self._labels, self.bins, self._groups)
+        check_counts_memory(len(classes), self.bins)
+        self.tally: Tally = Tally(self._labels, self.bins)
         self.exact: ExactColumns | None = None
         """Areas and curves of the same samples without bins."""
 
@@ -170,13 +160,11 @@ class RocAccumulator:
         ):
             if mine != theirs:
                 raise InputError("other", f"must have the same `{name}` as this one, {shown(mine)}", shown(theirs))
-        if _digest(self._groups) != _digest(other._groups):
-            raise InputError("other", "must have the same `edges` as this one")
         self.tally.merge(other.tally)
 
     def reset(self) -> None:
         """Forget all samples."""
-        self.tally = Tally(self._labels, self.bins, self._groups)
+        self.tally = Tally(self._labels, self.bins)
 
     @underflow_is_zero
     def compute(self) -> Evaluation:
@@ -234,7 +222,6 @@ class RocAccumulator:
                 self._labels.tolist(),
                 score_kind=self.bins.scores,
                 mantissa_bits=self.bins.mantissa_bits,
-                edges=_digest(self._groups),
                 weighted=tally.is_weighted,
             ),
             "column_sizes": np.array([len(bins) for bins in columns], dtype=np.int64),
@@ -264,31 +251,14 @@ class RocAccumulator:
             labels=self._labels.tolist(),
             score_kind=self.bins.scores,
             mantissa_bits=self.bins.mantissa_bits,
-            edges=_digest(self._groups),
         )
         self.tally = _tally_of(state, bool(header.get("weighted")), self.tally)
-
-
-def _grouped(edges: Any, n_classes: int, scores: Scores) -> GroupedBins:
-    if not isinstance(edges, ScoreEdges):
-        raise InputError("edges", "must be a ScoreEdges", shown(type(edges).__name__))
-    bins = edges.grouped()
-    if len(bins.groups) not in ((n_classes,) if n_classes > 2 else (1, 2)):
-        raise InputError("edges", f"must have seen {n_classes} columns", f"{len(bins.groups)}")
-    if bins.fine.scores != scores:
-        raise InputError("edges", f"must have the same `score_kind` as this one, {scores!r}", repr(bins.fine.scores))
-    return bins
 
 
 def _integer(value: Any, name: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise InputError(name, f"must be an integer from {least} to {most:,}", shown(value))
     return int(value)
-
-
-def _digest(groups: GroupedBins | None) -> str | None:
-    """Which edges were used, in a few letters."""
-    return None if groups is None else hashlib.sha256(groups.groups.tobytes()).hexdigest()
 
 
 def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
@@ -304,7 +274,7 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
     scores = read_array(state, "scores", (len(rows),), "f")
     scores[read_array(state, "has_several", (len(rows),), "iu") > 0] = SEVERAL_SCORES
     scores[~rows.any(axis=1)] = NO_SCORE
-    tally = Tally(labels, bins, like.groups)
+    tally = Tally(labels, bins)
     tally.is_weighted = weighted
     for name, (n_axes, is_whole) in _TABLES.items():
         own_kinds = kinds if is_whole is None else "iu" if is_whole else "f"
@@ -320,104 +290,10 @@ def _tally_of(state: Mapping[str, Any], weighted: bool, like: Tally) -> Tally:
     ends = np.cumsum(sizes)
     for counter, start, end in zip(tally.counters, ends - sizes, ends, strict=True):
         own = indices[start:end]
-        most = bins.n_bins if like.groups is None else len(counter.rows)
-        if len(own) and (own[0] < 0 or own[-1] >= most or np.any(np.diff(own) <= 0)):
-            raise InputError("state", f"must hold rising bins from 0 to {most - 1} of each column")
+        if len(own) and (own[0] < 0 or own[-1] >= bins.n_bins or np.any(np.diff(own) <= 0)):
+            raise InputError("state", f"must hold rising bins from 0 to {bins.n_bins - 1} of each column")
         counter.add_rows(own, rows[start:end], scores[start:end])
         if not np.allclose(rows[start:end].sum(axis=0), expected, rtol=1e-9, atol=0):
             rule = "must hold as many scores of each class in every column as there are samples"
             raise InputError("state", rule, hint=": it is damaged")
     return tally
-
-
-_FINE_BITS = 7
-_MOST_BINS = 4_096
-
-
-class ScoreEdges:
-    """Bins with about equally many samples each, from a pass over the scores alone.
-
-    Counts of all pairs of classes need memory of the number of bins times the square of the number of classes. With
-    hundreds of classes, a first pass that counts scores without their classes finds some hundred bins that suffice:
-    pass it to ``RocAccumulator(labels, edges=...)``. The error falls with the square of their number.
-
-    Parameters
-    ----------
-    n_bins : int
-        Bins of each column, from 2 to 4,096.
-    score_kind : {"probabilities", "free"}
-        As in `RocAccumulator`.
-
-    Attributes
-    ----------
-    n_bins : int
-        Bins of each column, at most.
-    n_samples : int
-        Samples so far.
-
-    Examples
-    --------
-    >>> import polyroc
-    >>> example = polyroc.load_example()
-    >>> edges = polyroc.ScoreEdges(512)
-    >>> edges.update(example.scores["logistic"])
-    >>> accumulator = polyroc.RocAccumulator(range(10), edges=edges)
-    >>> accumulator.update(example.y_true, example.scores["logistic"])
-    >>> exact = polyroc.evaluate(example.y_true, example.scores["logistic"])
-    >>> abs(accumulator.compute().auc - exact.auc) < 0.002
-    True
-    """
-
-    def __init__(self, n_bins: int = 640, *, score_kind: Scores = "probabilities") -> None:
-        self.n_bins = _integer(n_bins, "n_bins", 2, _MOST_BINS)
-        self.bins = ScoreBins(one_of(score_kind, "score_kind", get_args(Scores)), _FINE_BITS)
-        self.tally = Tally(np.zeros(1, dtype=np.int64), self.bins)
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.tally.class_counts.sum())
-
-    def update(self, y_score: "ArrayLike") -> None:
-        """Count the scores of a batch, in the order of the columns, which names do not change.
-
-        Parameters
-        ----------
-        y_score : array-like or data frame of shape (n_samples, n_classes)
-            As in `evaluate`.
-        """
-        scores = plain_scores(y_score)
-        if len(scores) == 0:
-            return
-        columns = tuple(scores.T)
-        if self.tally.counters and len(columns) != self.tally.n_columns:
-            came = f"{len(columns)} after {self.tally.n_columns} in earlier batches"
-            raise InputError("y_score", "must have the same number of columns in all batches", came)
-        self.tally.add_scores(Batch(np.zeros(len(scores), dtype=np.int32), columns, None))
-
-    def merge(self, other: Self) -> None:
-        """Add what another pass over scores of the same kind has counted.
-
-        Parameters
-        ----------
-        other : ScoreEdges
-            Stays as it is.
-        """
-        if not isinstance(other, ScoreEdges):
-            raise InputError("other", "must be a ScoreEdges", shown(type(other).__name__))
-        if (self.n_bins, self.bins) != (other.n_bins, other.bins):
-            raise InputError("other", "must have the same `n_bins` and `score_kind` as this one")
-        self.tally.merge(other.tally)
-
-    def grouped(self) -> GroupedBins:
-        """Groups of neighbouring bins, each with about as many samples."""
-        if not self.tally.counters:
-            raise InputError("edges", "must have seen scores: call its `update` first")
-        groups = np.zeros((self.tally.n_columns, self.bins.n_bins), dtype=np.int32)
-        for row, counter in zip(groups, self.tally.counters, strict=True):
-            counts = np.zeros(self.bins.n_bins)
-            counts[counter.occupied] = counter.at(counter.occupied)[:, 0]
-            # A bin belongs where its middle sample does; groups without a sample are skipped.
-            middle = np.cumsum(counts) - counts / 2
-            wanted = np.minimum(middle * self.n_bins / counts.sum(), self.n_bins - 1).astype(np.int64)
-            row[:] = np.unique(wanted, return_inverse=True)[1]
-        return GroupedBins(self.bins, groups)

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from polyroc._core.numba.compile import inner, kernel
-from polyroc._core.numba.rates import find_tails
 from polyroc._core.samples import subtractable
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import FloatArray, IntArray
@@ -50,33 +49,22 @@ WORTH_A_THREAD = 2**16
 
 # Classes times columns up to which scores are scattered, not gathered.
 _SCATTERED = 1_024
-# Samples of a class, in the mean, up to which it is copied and sorted by the same thread, in whose cache it then is.
-_SMALL_CLASS = 2**13
 
 # Places of a class, from and to, and columns.
 Block: TypeAlias = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True, eq=False)
-class Gathered:
-    """The scores of each class in each column, as they come."""
-
-    values: FloatArray
-    offsets: IntArray
-    members: IntArray
-    """The sample at each place of a column, shape (n,)."""
-
-
-def gathered(predictions: Predictions, threads: Threads) -> Gathered:
-    """Copy the scores into columns in which the classes lie together."""
+def gathered(predictions: Predictions, threads: Threads) -> ClassSorted:
+    """Copy the scores into columns in which the classes lie together, each still as it came."""
     scores, places = predictions.scores, _Places.of(predictions)
     values = np.empty((scores.shape[1], len(scores)), dtype=scores.dtype)
     if places.n_classes * len(values) <= _SCATTERED:
-        return Gathered(values, places.offsets, places.scatter(predictions, values, threads))
-    members = places.members(predictions.codes)
-    tasks = chunks(len(members), 1 + WORTH_A_THREAD // len(values), 64)
-    threads.map(gather, [(scores, members, values, 0, len(values), *task) for task in tasks])
-    return Gathered(values, places.offsets, members)
+        members = places.scatter(predictions, values, threads)
+    else:
+        members = places.members(predictions.codes)
+        tasks = chunks(len(members), 1 + WORTH_A_THREAD // len(values), 64)
+        threads.map(gather, [(scores, members, values, *task) for task in tasks])
+    return ClassSorted(values, places.offsets, members, np.empty((0, 0), dtype=members.dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,27 +126,9 @@ def sorted_together(offsets: IntArray, n_columns: int) -> list[list[Block]]:
 
 def class_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Sort each class in each column."""
-    scores, n_classes = predictions.scores, len(predictions.labels)
-    if n_classes * scores.shape[1] > _SCATTERED and len(scores) <= _SMALL_CLASS * n_classes:
-        classes = _sorted_at_once(predictions, threads)
-    else:
-        classes = gathered(predictions, threads)
-        sort_blocks(classes.values, classes.offsets, threads)
-    return ClassSorted(classes.values, classes.offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
-
-
-def _sorted_at_once(predictions: Predictions, threads: Threads) -> Gathered:
-    """As `gathered`, but sorted: many classes, each of which is copied and sorted in one go."""
-    scores, places = predictions.scores, _Places.of(predictions)
-    values, members = np.empty((scores.shape[1], len(scores)), dtype=scores.dtype), places.members(predictions.codes)
-
-    def sort(*blocks: Block) -> None:
-        for a, b, i, j in blocks:
-            gather(scores, members, values, i, j, a, b)
-            values[i:j, a:b].sort(axis=1)
-
-    threads.map(sort, map(tuple, sorted_together(places.offsets, len(values))))
-    return Gathered(values, places.offsets, members)
+    runs = gathered(predictions, threads)
+    sort_blocks(runs.values, runs.offsets, threads)
+    return runs
 
 
 def sort_blocks(values: FloatArray, offsets: IntArray, threads: Threads) -> None:
@@ -226,12 +196,12 @@ def scatter(scores: Any, codes: Any, places: Any, members: Any, values: Any, sta
 
 
 @kernel
-def gather(scores: Any, members: Any, values: Any, first: int, last: int, start: int, stop: int) -> None:
-    """Columns first..last of the samples at places start..stop, where there are too many classes to scatter them."""
+def gather(scores: Any, members: Any, values: Any, start: int, stop: int) -> None:
+    """All columns of the samples at places start..stop, where there are too many classes to scatter them."""
     # 32 samples at a time: their rows of `scores` are still in the cache when the next column reads them.
     for begin in range(start, stop, 32):
         end = min(begin + 32, stop)
-        for i in range(first, last):
+        for i in range(values.shape[0]):
             for p in range(begin, end):
                 values[i, p] = scores[members[p], i]
 
@@ -337,27 +307,17 @@ def unpack(
 
 def difference_sorted(predictions: Predictions, threads: Threads) -> ClassSorted:
     """Subtract in double precision, as the reference does, and sort each class in each row."""
-    runs = _unsorted(predictions, threads)
-    sort_blocks(runs.values, runs.offsets, threads)
-    return runs
+    classes = gathered(predictions, threads)
+    values = subtractable(classes.values).astype(np.float64, copy=False)
 
+    def subtract(c: int, a: int, b: int) -> None:
+        block, own = values[:, a:b], values[c, a:b].copy()
+        np.subtract(block[:c], own, out=block[:c])
+        np.subtract(own, block[c:], out=block[c:])
 
-def difference_ordered(predictions: Predictions, threads: Threads) -> ClassSorted:
-    """The same with the sample at each place, by one sort."""
-    runs = _unsorted(predictions, threads)
-    values, members = runs.values, runs.members
-    order = np.empty(values.shape, dtype=members.dtype)
-
-    def sort(*blocks: Block) -> None:
-        for a, b, i, j in blocks:
-            if b > a:
-                block = values[i:j, a:b]
-                places = _places(np.ascontiguousarray(block.T), block.min(axis=1), block.max(axis=1), members.dtype)
-                order[i:j, a:b] = members[a:b][places]
-                values[i:j, a:b] = np.take_along_axis(block, places.astype(np.intp), axis=1)
-
-    threads.map(sort, map(tuple, sorted_together(runs.offsets, len(values))))
-    return replace(runs, order=order)
+    threads.map(subtract, [(c, a, b) for c, (a, b) in enumerate(pairwise(classes.offsets.tolist())) if b > a])
+    sort_blocks(values, classes.offsets, threads)
+    return replace(classes, values=values)
 
 
 def with_difference_order(runs: ClassSorted, predictions: Predictions, threads: Threads) -> ClassSorted:
@@ -377,19 +337,6 @@ def with_difference_order(runs: ClassSorted, predictions: Predictions, threads: 
     return replace(runs, order=order)
 
 
-def _unsorted(predictions: Predictions, threads: Threads) -> ClassSorted:
-    classes = gathered(predictions, threads)
-    values, offsets = subtractable(classes.values).astype(np.float64, copy=False), classes.offsets
-
-    def subtract(c: int, a: int, b: int) -> None:
-        block, own = values[:, a:b], values[c, a:b].copy()
-        np.subtract(block[:c], own, out=block[:c])
-        np.subtract(own, block[c:], out=block[c:])
-
-    threads.map(subtract, [(c, a, b) for c, (a, b) in enumerate(pairwise(offsets.tolist())) if b > a])
-    return ClassSorted(values, offsets, classes.members, np.empty((0, 0), dtype=classes.members.dtype))
-
-
 def _places(differences: FloatArray, lowest: FloatArray, highest: FloatArray, precision: Any) -> IntArray:
     """The rows of `differences` (n, columns) in the order of each column, shape (columns, n)."""
     n, n_columns = differences.shape
@@ -406,3 +353,20 @@ def _differences(scores: FloatArray, samples: IntArray, c: int, i: int, j: int) 
     np.subtract(found[:, :before], own, out=found[:, :before])
     np.subtract(own, found[:, before:], out=found[:, before:])
     return found
+
+
+@kernel
+def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, stop: int) -> None:
+    """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample.
+
+    They cumulate the weights of (share) from the top; order and tails (k, n), weight (n,).
+    """
+    for i in range(start, stop):
+        for c in range(offsets.shape[0] - 1):
+            total = 0.0
+            for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
+                total += weight[order[i, p]]
+                tails[i, p] = total
+            # Divided by the same sum, so that the lowest score of a class has exactly the share 1.
+            for p in range(offsets[c], offsets[c + 1]):
+                tails[i, p] /= total

@@ -6,31 +6,27 @@ from typing import ClassVar
 
 import numpy as np
 
-from polyroc._core.curvature import Curvature
-from polyroc._core.engines import OnHost
-from polyroc._core.gradient import Gradient
+from polyroc._core.adjoint import Curvature, Gradient
+from polyroc._core.engines import Engine
 from polyroc._core.influence import area_influences as area_influences_by_pairs
-from polyroc._core.numba.adjoint import Curvature as CompiledCurvature
 from polyroc._core.numba.class_sorted import (
     ClassSorted,
     class_sorted,
-    difference_ordered,
     difference_sorted,
     with_difference_order,
     with_order,
 )
+from polyroc._core.numba.factorization import Curvature as CompiledCurvature
 from polyroc._core.numba.factorization import fit_rank_one
 from polyroc._core.numba.influence import area_influences, sample_influences
 from polyroc._core.numba.problem import buffer_memory, pieces
 from polyroc._core.numba.rates import LONG, add_areas, cut_own, cut_shared, polygons_of, reflect_areas, reflect_tpr
 from polyroc._core.numba.reweighed import MOST_VERTICES, Reweighed
-from polyroc._core.polygons import difference_thresholds, score_thresholds
-from polyroc._core.prepared import Engine, Resources
-from polyroc._core.structures import centered, saturated
-from polyroc._core.unordered import unordered
+from polyroc._core.polygons import unordered
+from polyroc._core.reference import NumpyFitter, NumpyPrepared
 from polyroc._lib.threads import Threads, chunks, n_threads
-from polyroc._lib.typing import FloatArray, Structure, Thresholds
-from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions
+from polyroc._lib.typing import FloatArray, Thresholds
+from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates
 
 # Fits of more cells than this are done in single precision, for their memory.
 SINGLE_CELLS = 2**24
@@ -47,10 +43,9 @@ class _Sorted:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaFitter:
+class NumbaFitter(NumpyFitter):
     """Compiled fits."""
 
-    resources: Resources
     engine_name: ClassVar[str] = "numba"
 
     def memory_for_cells(self, n_pairs: int, n_call_rates: int) -> int:
@@ -64,20 +59,11 @@ class NumbaFitter:
             fit = buffer_memory(n_pairs, n_rows, n_pieces, n_workers, itemsize) + 8 * (n_rows + 3) ** 2
         return itemsize * cells + 128 * n_pairs + fit
 
-    def fit(
-        self,
-        rates: PairwiseRates,
-        weights: PairWeights,
-        *,
-        shrinkage: float,
-        structure: Structure,
-        near: Factorization | None = None,
+    def rank_one(
+        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, near: Factorization | None
     ) -> Factorization:
-        """The rank-one structure compiled; the others, which are for comparison, as the reference."""
-        if structure == "saturated":
-            return saturated(rates, weights, shrinkage)
-        found = fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs, near=near)
-        return found if structure == "rank-one" else centered(rates, weights, shrinkage, found)
+        """The rank-one structure, compiled."""
+        return fit_rank_one(rates, weights, shrinkage, n_jobs=self.resources.n_jobs, near=near)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
@@ -87,7 +73,7 @@ class NumbaFitter:
 
 
 @dataclass(frozen=True, eq=False)
-class NumbaPrepared(NumbaFitter, OnHost):
+class NumbaPrepared(NumbaFitter, NumpyPrepared):
     """Samples, and from the first question on their scores sorted by class and column."""
 
     _sorted: _Sorted = field(default_factory=_Sorted, repr=False)
@@ -103,9 +89,7 @@ class NumbaPrepared(NumbaFitter, OnHost):
         room = self._differences if is_difference else self._sorted
         sort, add_order = (difference_sorted, with_difference_order) if is_difference else (class_sorted, with_order)
         with room.lock:
-            if room.found is None and is_difference and ordered:
-                room.found = difference_ordered(self.source, threads)
-            elif room.found is None:
+            if room.found is None:
                 room.found = sort(self.source, threads)
             if ordered and room.found.order.size == 0:
                 room.found = add_order(room.found, self.source, threads)
@@ -156,12 +140,6 @@ class NumbaPrepared(NumbaFitter, OnHost):
         merged = 2 * self.source.n_samples // int(np.count_nonzero(self.source.class_counts))
         return chunks(n_pairs, 1 + _WORTH_A_THREAD // min(merged, 2 * LONG), 128)
 
-    def score_thresholds(self, pairs: PairIndex, call_rates: FloatArray, thresholds: Thresholds) -> FloatArray:
-        """As the reference: nobody needs them for a curve."""
-        if thresholds == "difference":
-            return difference_thresholds(self.source, pairs, call_rates)
-        return score_thresholds(self.source, pairs, call_rates, thresholds)
-
     def areas(self, pairs: PairIndex, thresholds: Thresholds = "own") -> FloatArray:
         """Mann-Whitney area of each pair, shape (K,)."""
         areas = np.empty(len(pairs))
@@ -204,18 +182,4 @@ class NumbaPrepared(NumbaFitter, OnHost):
             return Reweighed(runs, pairs, call_rates, thresholds, threads)
 
 
-class NumbaEngine:
-    """The compiled engine."""
-
-    name = "numba"
-
-    def prepare(self, source: Predictions, resources: Resources) -> NumbaPrepared:
-        """Sorted when first asked."""
-        return NumbaPrepared(source, resources)
-
-    def fitter(self, resources: Resources) -> NumbaFitter:
-        """What needs no source."""
-        return NumbaFitter(resources)
-
-
-ENGINE: Engine = NumbaEngine()
+ENGINE = Engine("numba", lambda source, resources: NumbaPrepared(resources, source), NumbaFitter)

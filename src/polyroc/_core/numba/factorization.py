@@ -1,7 +1,7 @@
-"""Rates -> Factorization by compiled steps and sweeps (method, steps 4, 6 and 7).
+"""Rates -> Factorization by compiled steps and sweeps, and the Hessian at its end for gradients.
 
-The descent is that of `_core/descent.py`. Words in parentheses are the labels of equations in docs/method.md, whose
-rows are the true and the false positive rates at all call rates.
+The descent is that of `_core/fit.py`. Words in parentheses are the labels of equations in docs/method.md, whose rows
+are the true and the false positive rates at all call rates.
 """
 
 from dataclasses import dataclass, replace
@@ -10,85 +10,35 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from polyroc._core.cells import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
-from polyroc._core.descent import FIRST_DAMPING, ROUGH, Descent, descend
-from polyroc._core.fit import solve_rows
-from polyroc._core.numba import fit as passes
-from polyroc._core.numba.fit import FAR_IN_REPLICATES
+from polyroc._core.adjoint import Eliminated
+from polyroc._core.fit import FIRST_DAMPING, ROUGH, Tolerance, descend, solve_rows
+from polyroc._core.numba.compile import add_scaled, borrowed, dot, kernel
+from polyroc._core.numba.fit import (
+    BLOCK,
+    FAR_IN_REPLICATES,
+    PairState,
+    add_gram,
+    fill_cells,
+    fit_pair,
+    linearise_pair,
+    turn,
+)
 from polyroc._core.numba.problem import (
     Cells,
     EliminatedPairs,
-    Problem,
-    State,
+    KeptPairs,
     cells_of,
+    deviances,
+    effects_of,
     pieces,
     row_means,
     size_of_first_fit,
 )
-from polyroc._core.numba.steps import StepRoom, descend_small, step_pairs
+from polyroc._core.numba.steps import descend_small
+from polyroc._core.weights import EDGE, LOGIT_BOUND, outer_chance, shrunk_rows
 from polyroc._lib.threads import Threads
 from polyroc._lib.typing import BoolArray, FloatArray
-from polyroc._records import Factorization, PairWeights, PairwiseRates, Status
-
-
-@dataclass(frozen=True, eq=False)
-class KeptState(State):
-    """A state with the second derivatives by rows and pairs."""
-
-    cross: FloatArray
-    """(K, R)."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeptPairs(Problem[KeptState]):
-    """A fit whose pairs are kept: they are one piece of work."""
-
-    room: StepRoom
-
-    @classmethod
-    def of(cls, cells: Cells) -> "KeptPairs":
-        """Room for its steps."""
-        n_pairs, n_rows = cells.n_pairs, cells.n_rows
-        # `add_gram` takes tiles of four rows.
-        side = (n_pairs + 3) // 4 * 4
-        coupling = np.zeros((side, n_rows), dtype=cells.precision)
-        return cls(cells, StepRoom(np.empty((side, side)), np.empty((4, n_pairs)), np.empty((3, n_rows)), coupling))
-
-    def _linearised(self, row: FloatArray, effect: FloatArray) -> KeptState:
-        pairs = self._new_pairs()
-        pairs.effect[:] = effect
-        return self._swept(row, row, pairs, pairs, stretch=0.0)
-
-    def _effects(self, pull: FloatArray, table: FloatArray) -> FloatArray:
-        found = np.empty(self.cells.n_pairs)
-        passes.solve_effects(self.cells.data, pull, table, 0, self.cells.n_pairs, found)
-        return found
-
-    def _half_deviances(self, state: KeptState, chance: FloatArray) -> FloatArray:
-        given = (self.cells.data, state.row.astype(self.cells.precision), state.pairs.effect, chance)
-        return np.array([passes.add_deviance(*given, 0, self.cells.n_pairs)])
-
-    def _tried(self, state: KeptState, stretch: float, total: FloatArray) -> KeptState | None:
-        row, pairs = np.empty_like(state.row), self._new_pairs()
-        given = (state.row, state.row_sums, state.pairs, state.cross, stretch)
-        if not step_pairs(*given, row, pairs.effect, total, self.room):
-            return None
-        return self._swept(state.row, row, state.pairs, pairs, stretch=stretch)
-
-    def _new_pairs(self) -> passes.PairState:
-        effect, gradient, block = np.empty((3, self.cells.n_pairs))
-        return passes.PairState(effect, gradient, block, np.empty(self.cells.n_pairs, dtype=np.bool_))
-
-    def _swept(
-        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
-    ) -> KeptState:
-        """The state that rows and pairs have been moved to."""
-        n_pairs, n_rows, precision = self.cells.n_pairs, self.cells.n_rows, self.cells.precision
-        row_sums, total = np.zeros((passes.N_ROW_SUMS, n_rows)), np.zeros(passes.N_TOTALS)
-        cross, work = np.empty((n_pairs, n_rows), dtype=precision), np.empty((10, n_rows), dtype=precision)
-        rows = (row.astype(precision, copy=False), row_new.astype(precision, copy=False))
-        passes.sweep(self.cells.data, *rows, old, new, stretch, True, 0, n_pairs, row_sums, total, work, cross, None)
-        return KeptState(row_new, new, row_sums, total, cross)
+from polyroc._records import Factorization, PairWeights, PairwiseRates, Status, read_only
 
 
 def fit_rank_one(
@@ -111,14 +61,13 @@ def fit_rank_one(
         # Own thresholds, for which FPR is not stored, hardly ever have a second optimum; shared ones may.
         n_few = size_of_first_fit(rates.n_pairs, one_optimum=rates.separate_fpr is None)
         row = None if n_few is None else _first_rows(cells, rates, weights, shrinkage, n_few, threads, near)
-        problem = problem_of(cells, pieces(rates.n_pairs), threads)
-        end = _descended(problem, row)
+        parts = pieces(rates.n_pairs)
+        found = _descended(cells, row, parts, threads)
         # Not at the start: the changes of long moves miss a little, which must not add up in the deviance.
-        deviance, of_chance = problem.deviances(end.state, rates.call_rates)
-        end = replace(end, deviance_path=end.deviance_path - end.deviance_path[-1] + max(0.0, deviance))
+        deviance, of_chance = deviances(cells, found.row, found.effect, rates.call_rates, parts, threads)
+        found = replace(found, path=found.path - found.path[-1] + max(0.0, deviance))
     of_chance += outer_chance(cells.mean, ~cells.fitted, rates, _totals(weights))
-    fit = _factorization(cells, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-    return replace(fit, chance_deviance=of_chance)
+    return replace(_factorization(cells, found, rates, weights, shrinkage), chance_deviance=of_chance)
 
 
 def fit_replicate(
@@ -133,34 +82,51 @@ def fit_replicate(
     cells = cells_of(rates, weights, shrinkage, mean, far=FAR_IN_REPLICATES)
     if not cells.fitted.any():
         return _without_rows(cells, rates, weights, shrinkage)
-    # Compiled as a whole are only descents that solve for the pairs.
-    if not cells.keeps_pairs:
-        n_few = size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
-        first = None if n_few is None else _first_rows(cells, rates, weights, shrinkage, n_few, threads)
-        # Replicates share the threads: each is swept in one piece.
-        end = _descended(EliminatedPairs.of(cells, [(0, rates.n_pairs)], threads), first)
-        return _factorization(cells, end.state.row, end.state.pairs.effect, end, rates, weights, shrinkage)
-    till = cells.tolerance
-    limits = (till.move, till.gradient, till.damping, cells.rounding)
-    ended, n_iter, row, effect = descend_small(cells.data, cells.first_row, np.ones(rates.n_pairs), *limits)
-    # In the order of CONVERGED, MAX_ITER, STALLED in `_numba/_descent.py`.
-    status = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)[ended]
-    # Without the deviance: nobody reads that of a replicate.
-    ending: Descent[None] = Descent(None, np.zeros(1), n_iter, status)
-    return _factorization(cells, row, effect, ending, rates, weights, shrinkage)
+    if cells.keeps_pairs:
+        # Many of these are done: compiled as a whole.
+        till = cells.tolerance
+        limits = (till.move, till.gradient, till.damping, cells.rounding, FIRST_DAMPING)
+        ended, n_iter, path, row, effect = descend_small(cells.data, cells.first_row, np.ones(rates.n_pairs), *limits)
+        return _factorization(cells, _Found(row, effect, path, n_iter, _ENDINGS[ended]), rates, weights, shrinkage)
+    n_few = size_of_first_fit(rates.n_pairs, one_optimum=one_optimum)
+    first = None if n_few is None else _first_rows(cells, rates, weights, shrinkage, n_few, threads)
+    # Replicates share the threads: each is swept in one piece. Nobody reads its deviance.
+    return _factorization(cells, _descended(cells, first, [(0, rates.n_pairs)], threads), rates, weights, shrinkage)
 
 
-def problem_of(cells: Cells, parts: list[tuple[int, int]], threads: Threads) -> Problem[Any]:
-    """The kind of problem by its smaller side, which is solved for."""
-    return KeptPairs.of(cells) if cells.keeps_pairs else EliminatedPairs.of(cells, parts, threads)
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Where a descent ended, and how."""
+
+    row: FloatArray
+    effect: FloatArray
+    path: FloatArray
+    """The deviance after each step that was taken, less that of the start."""
+    n_iter: int
+    status: Status
 
 
-def _descended(problem: Problem[Any], row: FloatArray | None) -> Descent[Any]:
-    """The descent from given row effects, or from the means of the rows."""
+# In the order of CONVERGED, MAX_ITER, STALLED, SADDLE in `steps.py`.
+_ENDINGS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED, Status.SADDLE)
+
+
+def _descended(
+    cells: Cells,
+    row: FloatArray | None,
+    parts: list[tuple[int, int]],
+    threads: Threads,
+    *,
+    tolerance: Tolerance | None = None,
+) -> _Found:
+    """The descent from given row effects, or from the means of the rows, by the smaller side: that is solved for."""
     # From given ones near the optimum already, so hardly damped: 1e-6 is the least that a step which disappoints is
     # given.
-    start, damping = (problem.start(), FIRST_DAMPING) if row is None else (problem.start_from(row), 1e-6)
-    return descend(problem, start, 0.0, tolerance=problem.cells.tolerance, damping=damping)
+    damping = FIRST_DAMPING if row is None else 1e-6
+    effect = np.ones(cells.n_pairs) if row is None else effects_of(cells, row, parts, threads)
+    row, tolerance = cells.first_row if row is None else row, tolerance or cells.tolerance
+    problem = KeptPairs.of(cells) if cells.keeps_pairs else EliminatedPairs.of(cells, parts, threads)
+    end = descend(problem, problem.start(row, effect), 0.0, tolerance=tolerance, damping=damping)
+    return _Found(end.state.row, end.state.pairs.effect, end.deviance_path, end.n_iter, end.status)
 
 
 def _first_rows(
@@ -189,9 +155,8 @@ def _rows_of_few(
     row = np.asarray(logit(np.clip(mean, EDGE, 1 - EDGE)))
     if not cells.fitted.any():
         return row
-    problem = problem_of(cells, pieces(n_few), threads)
-    end = descend(problem, problem.start(), 0.0, tolerance=ROUGH)
-    found = end.state.row * end.state.pairs.effect.mean()
+    end = _descended(cells, None, pieces(n_few), threads, tolerance=ROUGH)
+    found = end.row * end.effect.mean()
     # A larger effect would start its row at rates of 0 or 1; such a row stays at the logit of its mean.
     row[cells.fitted] = np.where(np.abs(found) < LOGIT_BOUND, found, row[cells.fitted])
     return row
@@ -199,20 +164,15 @@ def _rows_of_few(
 
 def _without_rows(cells: Cells, rates: PairwiseRates, weights: PairWeights, shrinkage: float) -> Factorization:
     """Where every rate of every row is 0, or is 1: nothing is left to fit."""
-    ending: Descent[None] = Descent(None, np.zeros(1), 0, Status.CONVERGED)
-    return _factorization(cells, np.empty(0), np.ones(rates.n_pairs), ending, rates, weights, shrinkage)
+    found = _Found(np.empty(0), np.ones(rates.n_pairs), np.zeros(1), 0, Status.CONVERGED)
+    return _factorization(cells, found, rates, weights, shrinkage)
 
 
 def _factorization(
-    cells: Cells,
-    inner: FloatArray,
-    effect: FloatArray,
-    end: Descent[Any],
-    rates: PairwiseRates,
-    weights: PairWeights,
-    shrinkage: float,
+    cells: Cells, end: _Found, rates: PairwiseRates, weights: PairWeights, shrinkage: float
 ) -> Factorization:
     """The effects that a descent ended with, scaled, and with the rows that were not fitted."""
+    inner, effect = end.row, end.effect
     if end.status is not Status.CONVERGED:
         # For any v the rows that solve (row) make a curve that rises, as those of a fit that ended early need not.
         inner = _solve_rows(rates, weights, shrinkage, cells.fitted, inner, effect)
@@ -222,8 +182,8 @@ def _factorization(
     return Factorization(
         row_effects=row,
         pair_effects=effect / effect.mean(),
-        deviance=max(0.0, float(end.deviance_path[-1])),
-        deviance_path=end.deviance_path,
+        deviance=max(0.0, float(end.path[-1])),
+        deviance_path=end.path,
         n_iter=end.n_iter,
         status=end.status,
         mean_rates=cells.mean,
@@ -254,3 +214,131 @@ def _solve_rows(
 
 def _totals(weights: PairWeights) -> FloatArray:
     return np.array([weights.tpr.sum(), weights.fpr.sum()])
+
+
+# The Hessian of a fit of many pairs, with the pairs eliminated, as `polyroc._core.adjoint` has it, by the passes of the
+# fit: BLAS would bring threads of its own, which wait for each other while ours compute. The system is that of equation
+# (adjoint) in docs/influence.md, with R fitted rows and K pairs: A (R,) is `row_block`, B (K,) is `by_pair`, and C is
+# found anew for each pair, `cross` (R,). Eliminating the pairs leaves
+#
+#     (A - C B^-1 C') a = c - d C B^-1 1,    b = B^-1 (d - C' a)
+#
+# where d is one number for all free pairs. `eliminate` sums A, C B^-1 C' (the gram matrix) and C B^-1 1 (carried), and
+# `multiply` C' a.
+
+# Rows of the room in which the cells of one pair are worked out: rate, weight, p, p (1 - p), residual, bend, cross.
+_WORK = 7
+
+
+class Curvature:
+    """Passes over the cells at the end of a fit."""
+
+    def __init__(
+        self,
+        factorization: Factorization,
+        rates: PairwiseRates,
+        weights: PairWeights,
+        shrinkage: float,
+        n_jobs: int | None,
+    ) -> None:
+        cells = cells_of(rates, weights, shrinkage, factorization.mean_rates)
+        self._data = cells.data
+        self._row = factorization.row_effects[cells.fitted].astype(cells.precision)
+        self._effect = factorization.pair_effects
+        self._pieces, self._n_jobs = pieces(rates.n_pairs), n_jobs
+
+    def eliminated(self, free: BoolArray) -> Eliminated:
+        """What is left of rows when the free pairs are eliminated."""
+        n_rows = len(self._row)
+        # `add_gram` takes tiles of four rows.
+        side, precision = (n_rows + 3) // 4 * 4, self._row.dtype
+        by_pair, free = np.zeros(len(self._effect)), read_only(free.copy())
+        results, tasks = [], []
+        for piece in self._pieces:
+            found = np.zeros((2, n_rows)), np.zeros((side, side))
+            results.append(found)
+            room = self._work(), np.empty((BLOCK, n_rows), precision), np.zeros((side, BLOCK), precision)
+            tasks.append((self._data, self._row, self._pairs(), free, *piece, by_pair, *found, *room))
+        with Threads(self._n_jobs) as threads:
+            threads.map(eliminate, tasks)
+        (row_block, carried), gram = (sum(parts[1:], start=parts[0]) for parts in zip(*results, strict=True))
+        # `add_gram` fills the triangle above the diagonal; below it only where tiles cross.
+        upper = np.triu(gram[:n_rows, :n_rows])
+        return Eliminated(row_block, upper + np.triu(upper, 1).T, carried, by_pair)
+
+    def times(self, found: FloatArray) -> FloatArray:
+        """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""
+        out = np.empty((len(found), len(self._effect)))
+        given = read_only(np.array(found, dtype=float))
+        tasks = [(self._data, self._row, self._pairs(), given, *piece, self._work(), out) for piece in self._pieces]
+        with Threads(self._n_jobs) as threads:
+            threads.map(multiply, tasks)
+        return out
+
+    def _work(self) -> FloatArray:
+        return np.empty((_WORK, len(self._row)), self._row.dtype)
+
+    def _pairs(self) -> PairState:
+        # Room for each task: `linearise_pair` writes gradient, curvature and pins, of which only the curvature is read.
+        gradient, block = np.empty((2, len(self._effect)))
+        effect = read_only(np.array(self._effect, dtype=float))
+        return PairState(effect, gradient, block, np.empty(len(self._effect), dtype=np.bool_))
+
+
+@kernel
+def eliminate(
+    data: Any,
+    row: Any,
+    pairs: Any,
+    free: Any,
+    start: int,
+    stop: int,
+    by_pair: Any,
+    by_row: Any,
+    gram: Any,
+    work: Any,
+    block: Any,
+    turned: Any,
+) -> None:
+    """Add the curvature of rows and what pairs carry over to rows, `by_row` (2, R), and the gram matrix of cross terms.
+
+    The sums over pairs of (adjoint): free and by_pair (K,), gram (R, R) rounded up to a multiple of four; work (7, R),
+    block (BLOCK, R), turned its transpose, with as many rows as gram.
+    """
+    data, row, pairs, work, block = borrowed(data), borrowed(row), borrowed(pairs), borrowed(work), borrowed(block)
+    rate, weight, p, h, residual, bend, cross = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    # `nowhere` takes the gradient of the rows, which is 0 at the optimum and not needed.
+    nowhere, filled = np.zeros(row.shape[0]), np.int64(0)
+    for j in range(start, stop):
+        fill_cells(data, j, rate, weight)
+        fit_pair(row, pairs.effect[j], p, h)
+        linearise_pair(row, pairs, j, rate, weight, p, h, residual, bend, cross, nowhere)
+        add_scaled(by_row[0], pairs.effect[j] * pairs.effect[j], bend)
+        by_pair[j] = pairs.block[j]
+        # A pair at the border v = 0 does not follow the rates: it bends the rows, but is not solved for.
+        if free[j]:
+            add_scaled(by_row[1], 1.0 / by_pair[j], cross)
+            # C B^-1/2, whose gram matrix is C B^-1 C'.
+            factor, out = row.dtype.type(1.0 / np.sqrt(by_pair[j])), block[filled]
+            for i in range(cross.shape[0]):
+                out[i] = factor * cross[i]
+            filled += 1
+        # As in `sweep`: the gram matrix is added to by whole blocks, transposed so that sums run along memory.
+        if filled == BLOCK or (filled > 0 and j + 1 == stop):
+            turn(block, filled, turned)
+            add_gram(turned, filled, gram)
+            filled = np.int64(0)
+
+
+@kernel
+def multiply(data: Any, row: Any, pairs: Any, found: Any, start: int, stop: int, work: Any, out: Any) -> None:
+    """The cross terms of pairs start..stop times some rows: C' a of (adjoint); found (m, R), out (m, K)."""
+    data, row, pairs, work, found = borrowed(data), borrowed(row), borrowed(pairs), borrowed(work), borrowed(found)
+    rate, weight, p, h, residual, bend, cross = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    nowhere = np.zeros(row.shape[0])
+    for j in range(start, stop):
+        fill_cells(data, j, rate, weight)
+        fit_pair(row, pairs.effect[j], p, h)
+        linearise_pair(row, pairs, j, rate, weight, p, h, residual, bend, cross, nowhere)
+        for s in range(found.shape[0]):
+            out[s, j] = dot(found[s], cross)

@@ -23,17 +23,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._core.numba.compile import borrowed, inner, kernel, summing
-from polyroc._core.numba.linear import (
+from polyroc._core.numba.compile import (
     TINY,
-    add_gram,
     add_scaled,
     bits_of,
+    borrowed,
     dot,
     exp_negative,
     from_bits,
+    inner,
+    kernel,
     log_positive,
-    turn,
+    summing,
 )
 
 # Pairs whose cross terms are gathered before they enter the gram matrix.
@@ -425,7 +426,50 @@ def record_gradient(
     total[WEIGHT_TPR] += weight_tpr * new.effect[j]
     total[WEIGHT_FPR] += weight_fpr * new.effect[j]
     scaled = new.gradient[j] / (weight_tpr * on_tpr + weight_fpr * on_fpr + TINY)
-    # At 0, where v_p >= 0 binds, a gradient that pulls further down is none; as in `_numpy/_solver.py`.
+    # At 0, where v_p >= 0 binds, a gradient that pulls further down is none; as in `_core/fit.py`.
     if new.effect[j] * largest <= 1e-8:
         scaled = max(-scaled, 0.0)
     total[PAIR_GRADIENT] = max(total[PAIR_GRADIENT], abs(scaled))
+
+
+# Gram matrices by hand, not by BLAS: its threads and ours would fight, and its sums would depend on how many there are.
+
+
+@inner
+def turn(block: Any, filled: int, turned: Any) -> None:
+    """Transpose the filled part of a block, by tiles that stay in the nearest cache."""
+    # 16 numbers in single precision are one line of the cache.
+    for first in range(0, block.shape[1], 16):
+        last = min(first + 16, block.shape[1])
+        for b in range(filled):
+            for i in range(first, last):
+                turned[i, b] = block[b, i]
+
+
+@summing
+def add_gram(x: Any, length: int, out: Any) -> None:
+    """Add x x' to `out`, by the first columns, on and above the diagonal by tiles; x has a multiple of four rows."""
+    zero = x.dtype.type(0)
+    for i in range(0, x.shape[0], 4):
+        # Tiles on the diagonal also write below it, where nobody reads.
+        for k in range(i, x.shape[0], 2):
+            # Eight sums stay in registers, and six numbers read serve eight products.
+            s00, s01, s10, s11, s20, s21, s30, s31 = zero, zero, zero, zero, zero, zero, zero, zero
+            for t in range(length):
+                b0, b1 = x[k, t], x[k + 1, t]
+                s00 += x[i, t] * b0
+                s01 += x[i, t] * b1
+                s10 += x[i + 1, t] * b0
+                s11 += x[i + 1, t] * b1
+                s20 += x[i + 2, t] * b0
+                s21 += x[i + 2, t] * b1
+                s30 += x[i + 3, t] * b0
+                s31 += x[i + 3, t] * b1
+            out[i, k] += s00
+            out[i, k + 1] += s01
+            out[i + 1, k] += s10
+            out[i + 1, k + 1] += s11
+            out[i + 2, k] += s20
+            out[i + 2, k + 1] += s21
+            out[i + 3, k] += s30
+            out[i + 3, k + 1] += s31

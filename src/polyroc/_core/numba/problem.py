@@ -1,21 +1,18 @@
-"""The problem that a compiled fit descends on: its cells, and the sweeps of many pairs.
+"""The problem that a compiled fit descends on: its cells, and the sweeps of few pairs and of many.
 
-Fits of few pairs are in `_factorization.py`. With more pairs than rows, steps are solved for the rows, and each pair
-follows in the sweep. Pairs are swept in pieces, which depend on their number alone, and pieces are added up in their
-order. So results do not depend on the number of threads. T call rates, K pairs, R fitted rows, P pieces; S is R rounded
-up to a multiple of four.
+With more pairs than rows, steps are solved for the rows, and each pair follows in the sweep. Pairs are swept in pieces,
+which depend on their number alone, and pieces are added up in their order. So results do not depend on the number of
+threads. T call rates, K pairs, R fitted rows, P pieces; S is R rounded up to a multiple of four.
 """
 
-from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from polyroc._core.cells import EDGE
-from polyroc._core.descent import (
+from polyroc._core.fit import (
     ROUNDING,
     SINGLE_ROUNDING,
     SINGLE_STEADY,
@@ -27,7 +24,8 @@ from polyroc._core.descent import (
 from polyroc._core.numba import fit as passes
 from polyroc._core.numba.compile import kernel
 from polyroc._core.numba.fit import FAR, Data, add_row_means
-from polyroc._core.numba.steps import StepRoom, step_rows
+from polyroc._core.numba.steps import StepRoom, step_pairs, step_rows
+from polyroc._core.weights import EDGE
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray
 from polyroc._records import PairWeights, PairwiseRates, read_only
@@ -159,87 +157,33 @@ def _by_pairs(rates: PairwiseRates) -> tuple[FloatArray, FloatArray, FloatArray]
 N_EFFECTS = 129
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Row effects in double, pair effects, and what the last sweep summed there."""
-
-    row: FloatArray
-    pairs: passes.PairState
-    row_sums: FloatArray
-    total: FloatArray
-
-
-StateT = TypeVar("StateT", bound=State)
-
-
-@dataclass(frozen=True, eq=False)
-class Problem(ABC, Generic[StateT]):
-    """The descent of a fit, whose steps and sweeps are compiled."""
-
-    cells: Cells
-
-    def start(self) -> StateT:
-        """All pairs alike, and each row at the logit of its mean."""
-        return self._linearised(self.cells.first_row, np.ones(self.cells.n_pairs))
-
-    def start_from(self, row: FloatArray) -> StateT:
-        """Rows that some of the pairs have found, and the effects that go with them."""
-        # Between neighbours in the table effects are interpolated.
-        effects, data = np.geomspace(0.01, 100, N_EFFECTS), self.cells.data
-        pull, n = data.on_row * row, data.n_tpr
-        pulls = pull * expit(np.outer(effects, row))
-        table = np.array([effects, pulls[:, :n].sum(axis=1), pulls[:, n:].sum(axis=1)])
-        return self._linearised(row, self._effects(pull.astype(self.cells.precision), table))
-
-    def deviances(self, state: StateT, call_rates: FloatArray) -> tuple[float, float]:
-        """The deviance at a state, and that of chance in the same rows."""
-        by_chance = np.tile(call_rates, 2)[self.cells.fitted]
-        chance = np.log([by_chance, 1 - by_chance]).astype(self.cells.precision)
-        # The kernels sum half the deviance.
-        here, there = 2 * self._half_deviances(state, chance).sum(axis=0)
-        return float(here), float(there)
-
-    def attempt(self, state: StateT, damping: float) -> Attempt[StateT] | None:
-        """Solve for the step with this damping, and say what it would change."""
-        total = np.zeros(passes.N_TOTALS)
-        trial = self._tried(state, 1 + damping, total)
-        if trial is None:
-            return None
-        total += trial.total
-        # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
-        promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
-        curve = np.abs(_scaled_curve(trial) - _scaled_curve(state)).max()
-        noise = self.cells.rounding * total[passes.NOISE]
-        return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
-
-    def gradient(self, state: StateT) -> float:
-        """The largest mean residual of a row or a pair."""
-        total, data = state.total, self.cells.data
-        # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
-        scale = np.where(np.arange(len(state.row)) < data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR])
-        rows = np.abs(state.row_sums[passes.ROW_GRADIENT]) / (data.on_row * scale)
-        return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
-
-    @abstractmethod
-    def _linearised(self, row: FloatArray, effect: FloatArray) -> StateT:
-        """The state at these effects, by a sweep from nowhere."""
-
-    @abstractmethod
-    def _effects(self, pull: FloatArray, table: FloatArray) -> FloatArray:
-        """The effects that go with given rows, as `solve_effects` has it."""
-
-    @abstractmethod
-    def _half_deviances(self, state: StateT, chance: FloatArray) -> FloatArray:
-        """Half the deviances of a state and of chance, by pieces, shape (P, 2)."""
-
-    @abstractmethod
-    def _tried(self, state: StateT, stretch: float, total: FloatArray) -> StateT | None:
-        """Where a step leads, whose fall and length are added to `total`; None if it cannot be solved for."""
-
-
-def _scaled_curve(state: State) -> FloatArray:
-    found: FloatArray = expit(state.row * state.pairs.effect.mean())
+def effects_of(cells: Cells, row: FloatArray, parts: list[tuple[int, int]], threads: Threads) -> FloatArray:
+    """The effects that go with row effects which some of the pairs have found, shape (K,)."""
+    # Between neighbours in the table effects are interpolated.
+    effects, data = np.geomspace(0.01, 100, N_EFFECTS), cells.data
+    pull, n = data.on_row * row, data.n_tpr
+    pulls = pull * expit(np.outer(effects, row))
+    table = np.array([effects, pulls[:, :n].sum(axis=1), pulls[:, n:].sum(axis=1)])
+    found, pull = np.empty(cells.n_pairs), pull.astype(cells.precision)
+    threads.map(passes.solve_effects, [(data, pull, table, *part, found) for part in parts])
     return found
+
+
+def deviances(
+    cells: Cells,
+    row: FloatArray,
+    effect: FloatArray,
+    call_rates: FloatArray,
+    parts: list[tuple[int, int]],
+    threads: Threads,
+) -> tuple[float, float]:
+    """The deviance at these effects, and that of chance in the same rows."""
+    by_chance = np.tile(call_rates, 2)[cells.fitted]
+    chance = np.log([by_chance, 1 - by_chance]).astype(cells.precision)
+    at = (cells.data, row.astype(cells.precision), effect, chance)
+    # The kernels sum half the deviance.
+    here, there = 2 * np.array(threads.map(passes.add_deviance, [(*at, *part) for part in parts])).sum(axis=0)
+    return float(here), float(there)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,23 +248,103 @@ def buffer_memory(n_pairs: int, n_rows: int, n_pieces: int, n_threads: int, item
 
 
 @dataclass(frozen=True, eq=False)
-class EliminatedState(State):
-    """One of the two states of the buffers, and a gram matrix of the scaled cross terms there."""
+class State:
+    """Row effects in double, pair effects, and what the last sweep summed there."""
 
-    slot: int
-    """Which of the two it is."""
-    place: int
-    """Where the buffers have the gram matrix: that of this state, or of one before it that is as good."""
+    row: FloatArray
+    pairs: passes.PairState
+    row_sums: FloatArray
+    total: FloatArray
+    slot: int = 0
+    """Of eliminated pairs: which of the two states of the buffers it is."""
+    place: int = 0
+    """Likewise: where the buffers have its gram matrix of scaled cross terms, its own or one before that is as good."""
+    cross: Any = None
+    """Of kept pairs: the cross terms, (K, R)."""
 
 
 @dataclass(frozen=True, eq=False)
-class EliminatedPairs(Problem[EliminatedState]):
+class Problem:
+    """The descent of a fit, whose steps and sweeps are compiled."""
+
+    cells: Cells
+    room: StepRoom
+
+    def attempt(self, state: State, damping: float) -> Attempt[State] | None:
+        """Solve for the step with this damping, and say what it would change."""
+        total = np.zeros(passes.N_TOTALS)
+        trial = self._tried(state, 1 + damping, total)
+        if trial is None:
+            return None
+        total += trial.total
+        # With (H + damping D) y = -g the quadratic model falls by -g.y / 2 + damping y.D.y / 2.
+        promised = total[passes.FALL] + 0.5 * damping * total[passes.LENGTH]
+        curve = np.abs(_scaled_curve(trial) - _scaled_curve(state)).max()
+        noise = self.cells.rounding * total[passes.NOISE]
+        return Attempt(trial, total[passes.CHANGE], noise, promised, max(total[passes.MOVE], curve))
+
+    def gradient(self, state: State) -> float:
+        """The largest mean residual of a row or a pair."""
+        total, data = state.total, self.cells.data
+        # A row's gradient is a sum of w v times residuals: divided by the sum of w v it is a mean of residuals.
+        scale = np.where(np.arange(len(state.row)) < data.n_tpr, total[passes.WEIGHT_TPR], total[passes.WEIGHT_FPR])
+        rows = np.abs(state.row_sums[passes.ROW_GRADIENT]) / (data.on_row * scale)
+        return float(max(rows.max(), total[passes.PAIR_GRADIENT]))
+
+    def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
+        """Where a step leads, whose fall and length are added to `total`; None if it cannot be solved for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class KeptPairs(Problem):
+    """A fit whose pairs are kept: they are one piece of work."""
+
+    @classmethod
+    def of(cls, cells: Cells) -> "KeptPairs":
+        """Room for its steps."""
+        n_pairs, n_rows = cells.n_pairs, cells.n_rows
+        # `add_gram` takes tiles of four rows.
+        side = (n_pairs + 3) // 4 * 4
+        coupling = np.zeros((side, n_rows), dtype=cells.precision)
+        return cls(cells, StepRoom(np.empty((side, side)), np.empty((4, n_pairs)), np.empty((3, n_rows)), coupling))
+
+    def start(self, row: FloatArray, effect: FloatArray) -> State:
+        """The state at these effects, by a sweep from nowhere."""
+        pairs = self._new_pairs()
+        pairs.effect[:] = effect
+        return self._swept(row, row, pairs, pairs, stretch=0.0)
+
+    def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
+        row, pairs = np.empty_like(state.row), self._new_pairs()
+        given = (state.row, state.row_sums, state.pairs, state.cross, stretch)
+        if not step_pairs(*given, row, pairs.effect, total, self.room):
+            return None
+        return self._swept(state.row, row, state.pairs, pairs, stretch=stretch)
+
+    def _new_pairs(self) -> passes.PairState:
+        effect, gradient, block = np.empty((3, self.cells.n_pairs))
+        return passes.PairState(effect, gradient, block, np.empty(self.cells.n_pairs, dtype=np.bool_))
+
+    def _swept(
+        self, row: FloatArray, row_new: FloatArray, old: passes.PairState, new: passes.PairState, *, stretch: float
+    ) -> State:
+        """The state that rows and pairs have been moved to."""
+        n_pairs, n_rows, precision = self.cells.n_pairs, self.cells.n_rows, self.cells.precision
+        row_sums, total = np.zeros((passes.N_ROW_SUMS, n_rows)), np.zeros(passes.N_TOTALS)
+        cross, work = np.empty((n_pairs, n_rows), dtype=precision), np.empty((10, n_rows), dtype=precision)
+        rows = (row.astype(precision, copy=False), row_new.astype(precision, copy=False))
+        passes.sweep(self.cells.data, *rows, old, new, stretch, True, 0, n_pairs, row_sums, total, work, cross, None)
+        return State(row_new, new, row_sums, total, cross=cross)
+
+
+@dataclass(frozen=True, eq=False)
+class EliminatedPairs(Problem):
     """A fit whose pairs are eliminated, piece by piece."""
 
     parts: list[tuple[int, int]]
     threads: Threads
     buffers: Buffers
-    room: StepRoom
 
     @classmethod
     def of(cls, cells: Cells, parts: list[tuple[int, int]], threads: Threads) -> "EliminatedPairs":
@@ -329,25 +353,15 @@ class EliminatedPairs(Problem[EliminatedState]):
         # The sweep finds the pairs' part of a step, pair by pair, and needs no room here.
         coupling = np.zeros((0, 0), dtype=cells.precision)
         room = StepRoom(np.empty((side, side)), np.empty((4, cells.n_rows)), np.empty((3, 0)), coupling)
-        return cls(cells, parts, threads, Buffers.of(cells, len(parts), threads.size), room)
+        return cls(cells, room, parts, threads, Buffers.of(cells, len(parts), threads.size))
 
-    def _linearised(self, row: FloatArray, effect: FloatArray) -> EliminatedState:
+    def start(self, row: FloatArray, effect: FloatArray) -> State:
+        """The state at these effects, by a sweep from nowhere."""
         self.buffers.rows[0], self.buffers.effect[0] = row, effect
         self._sweep(0, 0, 0.0, 0)
         return self._summed(row, slot=0, place=0)
 
-    def _effects(self, pull: FloatArray, table: FloatArray) -> FloatArray:
-        effect: FloatArray = self.buffers.effect[0]
-        self.threads.map(
-            passes.solve_effects, [(self.cells.data, pull, table, start, stop, effect) for start, stop in self.parts]
-        )
-        return effect
-
-    def _half_deviances(self, state: EliminatedState, chance: FloatArray) -> FloatArray:
-        at = (self.cells.data, self.buffers.rows[state.slot], self.buffers.effect[state.slot], chance)
-        return np.array(self.threads.map(passes.add_deviance, [(*at, start, stop) for start, stop in self.parts]))
-
-    def _tried(self, state: EliminatedState, stretch: float, total: FloatArray) -> EliminatedState | None:
+    def _tried(self, state: State, stretch: float, total: FloatArray) -> State | None:
         row, buffers, slot = np.empty_like(state.row), self.buffers, 1 - state.slot
         if not step_rows(state.row, state.row_sums, buffers.gram[state.place], stretch, row, total, self.room):
             return None
@@ -379,7 +393,7 @@ class EliminatedPairs(Problem[EliminatedState]):
             # The pairs that were picked stand for all.
             add_grams(buffers.grams, data.curved / 2.0**32, buffers.gram[place])
 
-    def _summed(self, row: FloatArray, slot: int, place: int, *, block: FloatArray | None = None) -> EliminatedState:
+    def _summed(self, row: FloatArray, slot: int, place: int, *, block: FloatArray | None = None) -> State:
         """The state that has just been swept; `block` is the rows' curvature, where that stays."""
         buffers = self.buffers
         # Of these two the largest counts.
@@ -389,7 +403,12 @@ class EliminatedPairs(Problem[EliminatedState]):
         row_sums = buffers.row_sums.sum(axis=0)
         found = row_sums[passes.ROW_BLOCK] / (self.cells.data.curved / 2**32)
         row_sums[passes.ROW_BLOCK] = found if block is None else block
-        return EliminatedState(row, buffers.pairs(slot), row_sums, total, slot, place)
+        return State(row, buffers.pairs(slot), row_sums, total, slot, place)
+
+
+def _scaled_curve(state: State) -> FloatArray:
+    found: FloatArray = expit(state.row * state.pairs.effect.mean())
+    return found
 
 
 @kernel

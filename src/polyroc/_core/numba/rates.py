@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyroc._core.numba.compile import borrowed, inner, kernel
-from polyroc._core.unordered import unordered
+from polyroc._core.polygons import unordered
 from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import PairIndex, read_only
 
@@ -78,41 +78,8 @@ def reflect_tpr(polygons: Any, grid: Any, tpr: Any) -> None:
             tpr[pair, t], tpr[pair, last] = 1.0 - high, 1.0 - low
 
 
-@inner
-def reflect_rates(mirror: Any, tpr: Any, fpr: Any, areas: Any) -> None:
-    """The same where both rates are kept, (K, T) each, and the areas (K,), which a reflection leaves."""
-    n_grid = tpr.shape[1]
-    for pair in range(mirror.shape[0]):
-        read = mirror[pair]
-        if read < 0:
-            continue
-        areas[pair] = areas[read]
-        for t in range(n_grid):
-            last = n_grid - 1 - t
-            positive, negative = tpr[read, last], fpr[read, t]
-            # TPR at s is 1 - FPR at 1 - s, and the other way round.
-            tpr[pair, last], fpr[pair, t] = 1.0 - negative, 1.0 - positive
-
-
 # Above this many samples in a pair, looking for T points is quicker than walking past all samples.
 LONG = 4000
-
-
-@kernel
-def find_tails(order: Any, weight: Any, offsets: Any, tails: Any, start: int, stop: int) -> None:
-    """Shares of each class at or above each of its scores, for columns start..stop; order[i, p] is a sample.
-
-    They cumulate the weights of (share) from the top; order and tails (k, n), weight (n,).
-    """
-    for i in range(start, stop):
-        for c in range(offsets.shape[0] - 1):
-            total = 0.0
-            for p in range(offsets[c + 1] - 1, offsets[c] - 1, -1):
-                total += weight[order[i, p]]
-                tails[i, p] = total
-            # Divided by the same sum, so that the lowest score of a class has exactly the share 1.
-            for p in range(offsets[c], offsets[c + 1]):
-                tails[i, p] /= total
 
 
 @kernel
@@ -140,9 +107,10 @@ def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -
     """Merge two runs from the top and read the polygon at each call rate; `wa` and `wb` are tails, or None."""
     # a[at_a:] and b[at_b:] are called. Without weights `called` counts in units of 1 / (n_a n_b), exactly.
     n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
-    at_a, at_b, t, is_long = n_a, n_b, np.int64(0), wa is None and n_a + n_b > long
-    if is_long:
-        at_a, at_b = skip(a, b, 2.0 * grid[0])
+    at_a, at_b, t = n_a, n_b, np.int64(0)
+    if wa is None and n_a + n_b > long:
+        look_up(a, b, grid, tpr)
+        return
     called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[0], n_a, n_b)
     while at_a > 0 and at_b > 0:
         # Not branched upon: which class comes next cannot be predicted. Of a tie, those of a are called first.
@@ -158,11 +126,10 @@ def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -
         if is_tied(a, b, at_a, at_b):
             at_a, at_b, t = cut_tie(a, b, wa, wb, at_a, at_b, grid, t, tpr)
         else:
-            t = cut_straight(share(wa, at_a + one, n_a), share(wa, at_a, n_a), share(wb, at_b, n_b), grid, t, tpr)
+            least, above_a = called_share(wa, at_a + one, n_a), called_share(wa, at_a, n_a)
+            t = cut_straight(least, above_a, called_share(wb, at_b, n_b), grid, t, tpr)
         if t == n_grid:
             return
-        if is_long:
-            at_a, at_b = skip(a, b, 2.0 * grid[t])
         # An edge may cover several call rates: `sought` is that of the first one not read yet.
         called, sought = called_at(wa, wb, at_a, n_a, at_b, n_b), sought_for(wa, grid[t], n_a, n_b)
     # One class is left. What is tied with the last sample called comes first, then a straight edge to (1, 1).
@@ -171,15 +138,19 @@ def read_own(a: Any, b: Any, wa: Any, wb: Any, grid: Any, long: int, tpr: Any) -
     if is_tied(a, b, at_a, at_b) and called_at(wa, wb, at_a, n_a, at_b, n_b) >= sought:
         at_a, at_b, t = cut_tie(a, b, wa, wb, at_a, at_b, grid, t, tpr)
     if t < n_grid:
-        cut_straight(share(wa, at_a, n_a), 1.0, 1.0, grid, t, tpr)
+        cut_straight(called_share(wa, at_a, n_a), 1.0, 1.0, grid, t, tpr)
 
 
 @inner
-def share(tails: Any, at: int, n: int) -> float:
-    """The share of a class from place `at` of its n sorted scores on."""
-    if tails is None:
-        return (n - at) / n
-    return tails[at] if at < n else 0.0
+def look_up(a: Any, b: Any, grid: Any, tpr: Any) -> None:
+    """As `read_own`, without weights: each call rate is looked for, by bisection."""
+    n_a, n_b, t = a.shape[0], b.shape[0], np.int64(0)
+    while t < grid.shape[0]:
+        at_a, at_b, one = look_for(a, b, grid[t])
+        if is_tied(a, b, at_a, at_b):
+            _, _, t = cut_tie(a, b, None, None, at_a, at_b, grid, t, tpr)
+        else:
+            t = cut_straight((n_a - at_a - one) / n_a, (n_a - at_a) / n_a, (n_b - at_b) / n_b, grid, t, tpr)
 
 
 @inner
@@ -187,7 +158,7 @@ def called_at(wa: Any, wb: Any, at_a: int, n_a: int, at_b: int, n_b: int) -> Any
     """TPR + FPR with all called from these places on; without weights times n_a n_b, a whole number."""
     if wa is None:
         return (n_a - at_a) * n_b + (n_b - at_b) * n_a
-    return share(wa, at_a, n_a) + share(wb, at_b, n_b)
+    return called_share(wa, at_a, n_a) + called_share(wb, at_b, n_b)
 
 
 @inner
@@ -205,33 +176,6 @@ def is_tied(a: Any, b: Any, at_a: int, at_b: int) -> Any:
     n_a, n_b = a.shape[0], b.shape[0]
     lowest = a[min(at_a, n_a - 1)]
     return at_a < n_a and (lowest == b[max(at_b - 1, 0)] or lowest == b[min(at_b, n_b - 1)])
-
-
-@inner
-def skip(a: Any, b: Any, target: float) -> Any:
-    """A place on the path of the merge shortly before its shares reach the target, found by bisection."""
-    n_a, n_b = a.shape[0], b.shape[0]
-    # With x of a called, the target leaves y of b; the path crosses where the two scores change order.
-    low, high = 0, n_a
-    while low < high:
-        x = (low + high) // 2
-        y = np.int64(np.ceil((target - x / n_a) * n_b))
-        if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
-            low = x + 1
-        else:
-            high = x
-    at_a, at_b = n_a - low, n_b - min(n_b, max(0, np.int64((target - low / n_a) * n_b)))
-    # Back onto the path, where nothing called comes after what is not, and below the target.
-    while at_a < n_a and at_b > 0 and a[at_a] < b[at_b - 1]:
-        at_a += 1
-    while at_b < n_b and at_a > 0 and b[at_b] <= a[at_a - 1]:
-        at_b += 1
-    while (n_a - at_a) / n_a + (n_b - at_b) / n_b >= target:
-        if at_a == n_a or (at_b < n_b and b[at_b] <= a[at_a]):
-            at_b += 1
-        else:
-            at_a += 1
-    return at_a, at_b
 
 
 @inner
@@ -260,13 +204,202 @@ def cut_tie(a: Any, b: Any, wa: Any, wb: Any, at_a: int, at_b: int, grid: Any, t
         high_a += 1
     while high_b < n_b and b[high_b] <= score:
         high_b += 1
-    t0, f0, t1, f1 = share(wa, high_a, n_a), share(wb, high_b, n_b), share(wa, low_a, n_a), share(wb, low_b, n_b)
+    t0, f0, t1, f1 = (
+        called_share(wa, high_a, n_a),
+        called_share(wb, high_b, n_b),
+        called_share(wa, low_a, n_a),
+        called_share(wb, low_b, n_b),
+    )
     while True:
         part = min(1.0, max(0.0, (2.0 * grid[t] - t0 - f0) / (t1 + f1 - t0 - f0)))
         tpr[t] = t0 + part * (t1 - t0)
         t += 1
         if t == grid.shape[0] or 2.0 * grid[t] > t1 + f1:
             return low_a, low_b, t
+
+
+class Cut(NamedTuple):
+    """Where each of T call rates lies on a polygon through R runs."""
+
+    above: Any  # (R, T) samples above the score of the edge
+    upto: Any  # (R, T) samples at or above it
+    part: Any  # (T,) how much of the edge is called
+    share: Any  # (R, T + 2) share of each run that is called, with 0 before and 1 after
+
+
+@inner
+def room_for_cut(n_runs: int, n_grid: int) -> Any:
+    """A cut that is still to be filled in."""
+    share = np.zeros((n_runs, n_grid + 2))
+    share[:, n_grid + 1] = 1.0
+    above, upto = np.empty((n_runs, n_grid), np.int64), np.empty((n_runs, n_grid), np.int64)
+    return Cut(above, upto, np.empty(n_grid), share)
+
+
+@inner
+def called_share(tail: Any, at: int, n: int) -> float:
+    """Share of a run from place `at` on; `tail` is None without weights."""
+    if tail is None:
+        return (n - at) / n
+    return tail[at] if at < n else 0.0
+
+
+@inner
+def cut_two(a: Any, b: Any, tail_a: Any, tail_b: Any, grid: Any, cut: Any) -> None:
+    """Merge two runs from the top, from call rate to call rate, or look for each call rate where runs are long.
+
+    a (n_a,) and b (n_b,) rise; tail_a and tail_b are of the same shapes, or None. Run 0 of the cut is a, run 1 is b.
+    """
+    n_a, n_b, n_grid = a.shape[0], b.shape[0], grid.shape[0]
+    at_a, at_b, t = n_a, n_b, np.int64(0)
+    is_long = tail_a is None and n_a + n_b > LONG
+    while t < n_grid:
+        if is_long:
+            at_a, at_b, one = look_for(a, b, grid[t])
+        else:
+            at_a, at_b, one = call_until(a, b, tail_a, tail_b, at_a, at_b, grid[t])
+        score = a[at_a] if one else b[at_b]
+        # The whole tie at this score, in both runs: a[at_a:high_a] and b[at_b:high_b].
+        high_a, high_b = at_a, at_b
+        while high_a < n_a and a[high_a] <= score:
+            high_a += 1
+        while high_b < n_b and b[high_b] <= score:
+            high_b += 1
+        while at_a > 0 and a[at_a - 1] >= score:
+            at_a -= 1
+        while at_b > 0 and b[at_b - 1] >= score:
+            at_b -= 1
+        a0, b0 = called_share(tail_a, high_a, n_a), called_share(tail_b, high_b, n_b)
+        a1, b1 = called_share(tail_a, at_a, n_a), called_share(tail_b, at_b, n_b)
+        # (call-rate) at both ends of the edge.
+        s0, s1 = 0.5 * (a0 + b0), 0.5 * (a1 + b1)
+        while True:
+            part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
+            cut.part[t] = part
+            cut.above[0, t], cut.upto[0, t] = n_a - high_a, n_a - at_a
+            cut.above[1, t], cut.upto[1, t] = n_b - high_b, n_b - at_b
+            cut.share[0, t + 1] = a0 + part * (a1 - a0)
+            cut.share[1, t + 1] = b0 + part * (b1 - b0)
+            t += 1
+            if t == n_grid or grid[t] > s1:
+                break
+
+
+@inner
+def call_until(a: Any, b: Any, tail_a: Any, tail_b: Any, at_a: int, at_b: int, rate: float) -> Any:
+    """Call at least one sample more, until the call rate is reached; 1 if the last one is of a, with the places."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    # In samples of a times samples of b, where weights are 1: whole numbers.
+    called = float((n_a - at_a) * n_b + (n_b - at_b) * n_a)
+    target = 2.0 * rate * n_a * n_b
+    one, is_reached = 0, False
+    while at_a > 0 and at_b > 0 and not is_reached:
+        # Which class comes next cannot be predicted, so nothing branches upon it.
+        one = int(a[at_a - 1] >= b[at_b - 1])
+        at_a -= one
+        at_b -= 1 - one
+        if tail_a is None:
+            called += n_a + one * (n_b - n_a)
+            is_reached = called >= target
+        else:
+            is_reached = called_share(tail_a, at_a, n_a) + called_share(tail_b, at_b, n_b) >= 2.0 * rate
+    # One run is used up: the other is called to its end.
+    if not is_reached:
+        one = int(at_a > 0)
+        while at_a + at_b > 0 and not is_reached:
+            at_a -= one
+            at_b -= 1 - one
+            is_reached = called_share(tail_a, at_a, n_a) + called_share(tail_b, at_b, n_b) >= 2.0 * rate
+    return at_a, at_b, one
+
+
+@inner
+def look_for(a: Any, b: Any, rate: float) -> Any:
+    """As `call_until` from the top, without weights: by bisection."""
+    n_a, n_b = a.shape[0], b.shape[0]
+    low, high = 0, n_a
+    while low < high:
+        x = (low + high) // 2
+        # With x of a called, (call-rate) leaves y of b.
+        y = int(np.ceil((2.0 * rate - x / n_a) * n_b))
+        if y > n_b or (y > 0 and a[n_a - 1 - x] >= b[n_b - y]):
+            low = x + 1
+        else:
+            high = x
+    y = min(n_b, max(0, int(np.ceil((2.0 * rate - low / n_a) * n_b))))
+    at_a, at_b = settle(a, b, n_a - low, n_b - y, 2.0 * rate)
+    return at_a, at_b, int(at_b == n_b or (at_a < n_a and a[at_a] < b[at_b]))
+
+
+@inner
+def settle(a: Any, b: Any, above_a: int, above_b: int, target: float) -> Any:
+    """From near the crossing to it: the first point of the path whose shares reach the target."""
+    # Bisection divides, which rounds: its point may lie off the path.
+    n_a, n_b = a.shape[0], b.shape[0]
+    # Put the point on the path: nothing called may lie below what is not called.
+    while above_a < n_a and above_b > 0 and a[above_a] < b[above_b - 1]:
+        above_a += 1
+    while above_b < n_b and above_a > 0 and b[above_b] < a[above_a - 1]:
+        above_b += 1
+    while (n_a - above_a) / n_a + (n_b - above_b) / n_b < target:
+        if above_b == 0 or (above_a > 0 and a[above_a - 1] >= b[above_b - 1]):
+            above_a -= 1
+        else:
+            above_b -= 1
+    while True:
+        # Step back while the target is still reached.
+        back_a, back_b = above_a, above_b
+        # Of a tie, b was called last.
+        if above_a == n_a or (above_b < n_b and b[above_b] <= a[above_a]):
+            back_b += 1
+        else:
+            back_a += 1
+        if (n_a - back_a) / n_a + (n_b - back_b) / n_b < target:
+            return above_a, above_b
+        above_a, above_b = back_a, back_b
+
+
+@inner
+def cut_four(values: Any, tails: Any, offsets: Any, i: int, j: int, grid: Any, cut: Any) -> None:
+    """The same with shared thresholds: classes i and j in column i, then both in column j."""
+    # Runs in the order of (shared-call-rate): S_ii, S_ji, S_ij, S_jj.
+    at, n, high = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4, np.int64)
+    column, first = np.empty(4, np.int64), np.empty(4, np.int64)
+    before, after = np.zeros(4), np.zeros(4)
+    for r in range(4):
+        c = i if r % 2 == 0 else j
+        column[r] = i if r < 2 else j
+        first[r], n[r] = offsets[c], offsets[c + 1] - offsets[c]
+        at[r] = n[r]
+    t, s0 = np.int64(0), 0.0
+    while t < grid.shape[0]:
+        # One threshold for both columns: the highest score that is not called yet.
+        score = -np.inf
+        for r in range(4):
+            if at[r] > 0:
+                score = max(score, values[column[r], first[r] + at[r] - 1])
+        left, s1 = 0, 0.0
+        for r in range(4):
+            high[r] = at[r]
+            while at[r] > 0 and values[column[r], first[r] + at[r] - 1] >= score:
+                at[r] -= 1
+            if tails is None:
+                after[r] = (n[r] - at[r]) / n[r]
+            elif at[r] < n[r]:
+                after[r] = tails[column[r], first[r] + at[r]]
+            left += at[r]
+            s1 += 0.25 * after[r]
+        # All called is a call rate of 1 but for rounding: the last edge takes all that are left.
+        while t < grid.shape[0] and (grid[t] <= s1 or left == 0):
+            part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
+            cut.part[t] = part
+            for r in range(4):
+                cut.above[r, t], cut.upto[r, t] = n[r] - high[r], n[r] - at[r]
+                cut.share[r, t + 1] = before[r] + part * (after[r] - before[r])
+            t += 1
+        s0 = s1
+        for r in range(4):
+            before[r] = after[r]
 
 
 @kernel
@@ -283,52 +416,10 @@ def cut_shared(
     fpr: Any,
 ) -> None:
     """Rates of the pairs start..stop at the call rates of (shared-call-rate), in the columns of both classes."""
-    # The four shares of (shared-call-rate): S_ii, S_ji, S_ij, S_jj.
-    at, n, share = np.empty(4, np.int64), np.empty(4, np.int64), np.empty(4)
-    column, first = np.empty(4, np.int64), np.empty(4, np.int64)
+    cut = room_for_cut(4, grid.shape[0])
     for pair in range(start, stop):
-        i, j = positive[pair], negative[pair]
-        for r in range(4):
-            c = i if r % 2 == 0 else j
-            column[r] = i if r < 2 else j
-            first[r], n[r] = offsets[c], offsets[c + 1] - offsets[c]
-            at[r], share[r] = n[r], 0.0
-        # Call rate, TPR and FPR where the edge begins that the next score ends.
-        t, s0, t0, f0 = 0, 0.0, 0.0, 0.0
-        while t < grid.shape[0]:
-            # One threshold for both columns: the highest score of any run that is not called yet.
-            score = -np.inf
-            for r in range(4):
-                if at[r] > 0:
-                    score = max(score, values[column[r], first[r] + at[r] - 1])
-            left = 0
-            for r in range(4):
-                while at[r] > 0 and values[column[r], first[r] + at[r] - 1] >= score:
-                    at[r] -= 1
-                if tails is None:
-                    share[r] = (n[r] - at[r]) / n[r]
-                elif at[r] < n[r]:
-                    share[r] = tails[column[r], first[r] + at[r]]
-                left += at[r]
-            s1 = 0.25 * (share[0] + share[1] + share[2] + share[3])
-            # All called is (1, 1) but for rounding: the last edge takes every call rate that is left.
-            if s1 >= grid[t] or left == 0:
-                t = interpolate(t0, f0, share[0], share[1], s0, s1, grid, t, tpr[pair], fpr[pair])
-            s0, t0, f0 = s1, share[0], share[1]
-
-
-@inner
-def interpolate(
-    t0: float, f0: float, t1: float, f1: float, s0: float, s1: float, grid: Any, t: int, tpr: Any, fpr: Any
-) -> Any:
-    """Write every call rate from number t on that lies on the edge from s0 to s1, at least one."""
-    while True:
-        part = min(1.0, max(0.0, (grid[t] - s0) / (s1 - s0)))
-        tpr[t] = t0 + part * (t1 - t0)
-        fpr[t] = f0 + part * (f1 - f0)
-        t += 1
-        if t == grid.shape[0] or grid[t] > s1:
-            return t
+        cut_four(values, tails, offsets, positive[pair], negative[pair], grid, cut)
+        tpr[pair], fpr[pair] = cut.share[0, 1:-1], cut.share[1, 1:-1]
 
 
 @kernel

@@ -13,13 +13,11 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polyroc._core.cells import EDGE, LOGIT_BOUND
-from polyroc._core.descent import SINGLE_ROUNDING, SINGLE_TOLERANCE
+from polyroc._core.fit import FIRST_DAMPING, SINGLE_ROUNDING, SINGLE_TOLERANCE
 from polyroc._core.numba.class_sorted import ClassSorted
-from polyroc._core.numba.compile import borrowed, inner, kernel
+from polyroc._core.numba.compile import borrowed, dot, inner, kernel
 from polyroc._core.numba.factorization import fit_rank_one, fit_replicate
 from polyroc._core.numba.fit import FAR_IN_REPLICATES, Data
-from polyroc._core.numba.linear import dot
 from polyroc._core.numba.rates import (
     add_areas,
     cut_own,
@@ -27,10 +25,10 @@ from polyroc._core.numba.rates import (
     is_read,
     polygons_of,
     reflect_areas,
-    reflect_rates,
     reflect_tpr,
 )
 from polyroc._core.numba.steps import CONVERGED, descend_small
+from polyroc._core.weights import EDGE, LOGIT_BOUND
 from polyroc._lib.grid import row_weights
 from polyroc._lib.threads import Threads, chunks
 from polyroc._lib.typing import BoolArray, FloatArray, Thresholds
@@ -112,6 +110,22 @@ def replicate_rates(order: Any, weight: Any, paths: Any, grid: Any, room: Any) -
         of_pair = (lay.path, lay.begins[pair], lay.sizes[pair])
         room.areas[pair] = follow(shares, *where, *of_pair, grid, pair, room.tpr, room.fpr)
     reflect_rates(polygons.mirror, room.tpr, room.fpr, room.areas)
+
+
+@inner
+def reflect_rates(mirror: Any, tpr: Any, fpr: Any, areas: Any) -> None:
+    """As `reflect_tpr` where both rates are kept, (K, T) each, and the areas (K,), which a reflection leaves."""
+    n_grid = tpr.shape[1]
+    for pair in range(mirror.shape[0]):
+        read = mirror[pair]
+        if read < 0:
+            continue
+        areas[pair] = areas[read]
+        for t in range(n_grid):
+            last = n_grid - 1 - t
+            positive, negative = tpr[read, last], fpr[read, t]
+            # TPR at s is 1 - FPR at 1 - s, and the other way round.
+            tpr[pair, last], fpr[pair, t] = 1.0 - negative, 1.0 - positive
 
 
 @inner
@@ -216,7 +230,7 @@ def run_replicates(
         effect = np.ones(n_pairs)
         ended[r] = CONVERGED
         if len(row) > 0:
-            ended[r], _, row, effect = descend_small(data, row, effect, *limits)
+            ended[r], _, _, row, effect = descend_small(data, row, effect, *limits)
         # Rows whose mean is 0 or 1 have nothing to fit.
         for i in range(2 * n_grid):
             effects[r, i] = -BOUND if mean[i] < 0.5 else BOUND
@@ -338,7 +352,7 @@ class Reweighed:
                 row_weights(self._call_rates).astype(np.float32),
             ),
             self._call_rates,
-            (still.move, still.gradient, still.damping, SINGLE_ROUNDING),
+            (still.move, still.gradient, still.damping, SINGLE_ROUNDING, FIRST_DAMPING),
             self._shares(),
             Out(effects, means, areas, ended),
         )

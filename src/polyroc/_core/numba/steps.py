@@ -1,4 +1,6 @@
-"""Compiled steps of the fit: the smaller side is solved for, the larger one follows (`_numpy/_solver.py`).
+"""Compiled steps of the fit: the smaller side is solved for, the larger one follows (`_core/fit.py`).
+
+Systems are solved by hand, not by BLAS: its threads and ours would fight.
 
 The Hessian of (deviance), a label of docs/method.md, is an arrow: diagonal blocks A of rows and B of pairs, and cross
 terms C. Scaled by the roots of A and B it has ones on the diagonal, which damping makes 1 + mu, the `stretch`.
@@ -10,7 +12,7 @@ for the other; y is a step in scaled coordinates. Where pairs are kept, C' takes
 product of the direction in which v is stretched and lambda shrunk: no rate changes along it, and without the gauge the
 undamped system would be singular.
 
-`descend_small` is the descent of `polyroc._core.descent`, compiled as a whole for small fits that are done many
+`descend_small` is the descent of `polyroc._core.fit`, compiled as a whole for small fits that are done many
 times: a replicate's fit takes a millisecond or two. In Python a third of that would go by between the sweeps, and
 threads would wait for each other there. K pairs, R fitted rows: true positive rates, then false.
 """
@@ -20,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyroc._core import descent
-from polyroc._core.numba.compile import borrowed, inner, kernel
+from polyroc._core import fit as rules
+from polyroc._core.numba.compile import TINY, add_scaled, borrowed, dot, inner, kernel, summing
 from polyroc._core.numba.fit import (
     CARRIED,
     CHANGE,
@@ -38,9 +40,9 @@ from polyroc._core.numba.fit import (
     WEIGHT_FPR,
     WEIGHT_TPR,
     PairState,
+    add_gram,
     sweep,
 )
-from polyroc._core.numba.linear import TINY, add_gram, add_scaled, dot, make_schur, solve_positive
 
 
 class StepRoom(NamedTuple):
@@ -139,13 +141,13 @@ def step_pairs(
     return True
 
 
-CONVERGED, MAX_ITER, STALLED = range(3)
+CONVERGED, MAX_ITER, STALLED, SADDLE = range(4)
 
 # What to do after a step is decided by the very same functions, with the same constants; where these come from is said
-# there. Saddles are not named here: such a fit ends as stalled or after the most iterations.
-more_damping = inner(descent.more_damping)
-next_damping = inner(descent.next_damping)
-MOST_ITER, MAX_DAMPING, FIRST_DAMPING = descent.MAX_ITER, descent.MAX_DAMPING, descent.FIRST_DAMPING
+# there.
+more_damping = inner(rules.more_damping)
+next_damping = inner(rules.next_damping)
+MOST_ITER, MAX_DAMPING, SOME_DAMPING, AT_REST = rules.MAX_ITER, rules.MAX_DAMPING, rules.SOME_DAMPING, rules.AT_REST
 
 
 class Sums(NamedTuple):
@@ -165,19 +167,21 @@ def descend_small(
     still_gradient: float,
     still_damping: float,
     rounding: float,
+    damping: float,
 ) -> Any:
-    """Lower the deviance from the given effects; `row` is written over. How it ended, and after how many steps.
+    """Lower the deviance from the given effects; `row` is written over.
 
-    For fits whose pairs are the smaller side: row (R,), effect (K,). Minimises (deviance), bounded by (cut).
+    For fits whose pairs are the smaller side: row (R,), effect (K,). Minimises (deviance), bounded by (cut). Returned
+    are how it ended, after how many steps, the changes of the deviance that were taken, from 0, and the effects.
     """
     n_pairs = effect.shape[0]
     state, trial = make_pairs(n_pairs), make_pairs(n_pairs)
     sums, sums_new = make_sums(data, row.shape[0], n_pairs), make_sums(data, row.shape[0], n_pairs)
-    row_new = np.empty_like(row)
+    row_new = row.copy()
     # Steps are solved for in double; the cells are computed from rows in their own precision.
     here, there = row.astype(data.mean.dtype), row.astype(data.mean.dtype)
     for j in range(n_pairs):
-        state.effect[j] = effect[j]
+        trial.effect[j] = effect[j]
     work = np.empty((10, row.shape[0]), data.mean.dtype)
     # `add_gram` takes tiles of four rows.
     side = (n_pairs + 3) // 4 * 4
@@ -187,39 +191,49 @@ def descend_small(
         np.empty((3, row.shape[0])),
         np.zeros((side, row.shape[0]), data.mean.dtype),
     )
-    # A stretch of 0: nothing moves yet.
-    sweep(data, here, here, state, state, 0.0, True, 0, n_pairs, sums.row, sums.total, work, sums.cross, None)
-    damping, ended = FIRST_DAMPING, MAX_ITER
-    n_iter = 0
-    while n_iter < MOST_ITER:
-        n_iter += 1
-        clear(sums_new)
+    path, n_taken = np.zeros(MOST_ITER + 1), 0
+    n_iter, ended = 0, MAX_ITER
+    # A stretch of 0: nothing moves yet. In one loop with the steps, so that the sweep is compiled into this once.
+    solved, stretch = True, 0.0
+    while True:
         total = sums_new.total
-        solved = step_pairs(row, sums.row, state, sums.cross, 1 + damping, row_new, trial.effect, total, step_room)
         if solved:
             for i in range(row.shape[0]):
                 there[i] = row_new[i]
-            added = (sums_new.row, sums_new.total, work, sums_new.cross)
-            sweep(data, here, there, state, trial, 1 + damping, True, 0, n_pairs, *added, None)
+            added = (sums_new.row, total, work, sums_new.cross)
+            sweep(data, here, there, state, trial, stretch, True, 0, n_pairs, *added, None)
+        elif damping >= SOME_DAMPING and scaled_gradient(data, sums) <= AT_REST:
+            ended = SADDLE
+            break
         # Half the change of the deviance; a rise within its rounding error is none.
         if not solved or not total[CHANGE] <= rounding * total[NOISE]:
             damping = more_damping(damping)
             if damping > MAX_DAMPING:
                 ended = STALLED
                 break
-            continue
-        move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
-        # Before the damping changes: a step that damping made small is no sign of an end.
-        still = move <= still_move and damping <= still_damping
-        promised = total[FALL] + 0.5 * damping * total[LENGTH]
-        damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
-        # Swapped, not copied: what was left behind is the room of the next step.
-        state, trial, sums, sums_new = trial, state, sums_new, sums
-        row, row_new, here, there = row_new, row, there, here
-        if still and scaled_gradient(data, sums) <= still_gradient:
-            ended = CONVERGED
+        else:
+            still = False
+            if stretch > 0:
+                move = max(total[MOVE], curve_move(row, row_new, state.effect, trial.effect))
+                # Before the damping changes: a step that damping made small is no sign of an end.
+                still = move <= still_move and damping <= still_damping
+                promised = total[FALL] + 0.5 * damping * total[LENGTH]
+                path[n_taken + 1] = path[n_taken] + 2 * min(total[CHANGE], 0.0)
+                n_taken += 1
+                damping = next_damping(damping, total[CHANGE], rounding * total[NOISE], promised)
+            # Swapped, not copied: what was left behind is the room of the next step.
+            state, trial, sums, sums_new = trial, state, sums_new, sums
+            row, row_new, here, there = row_new, row, there, here
+            if still and scaled_gradient(data, sums) <= still_gradient:
+                ended = CONVERGED
+                break
+        if n_iter == MOST_ITER:
             break
-    return ended, n_iter, row, state.effect
+        n_iter += 1
+        clear(sums_new)
+        stretch = 1 + damping
+        solved = step_pairs(row, sums.row, state, sums.cross, stretch, row_new, trial.effect, sums_new.total, step_room)
+    return ended, n_iter, path[: n_taken + 1], row, state.effect
 
 
 @inner
@@ -270,3 +284,68 @@ def scaled_gradient(data: Any, sums: Any) -> Any:
         scale = sums.total[WEIGHT_TPR] if i < data.n_tpr else sums.total[WEIGHT_FPR]
         largest = max(largest, abs(sums.row[ROW_GRADIENT, i]) / (data.on_row[i] * scale))
     return largest
+
+
+@summing
+def solve_positive(matrix: Any, right: Any) -> bool:
+    """Solve in place by Cholesky, from the upper triangle; False where the matrix is not positive definite."""
+    # L is written below the diagonal, while the matrix is read above it: both by rows, as they lie in memory.
+    n = right.shape[0]
+    # Of the diagonal: divisions would take a third of the time.
+    inverse = np.empty(n)
+    for i in range(n):
+        mine, left = matrix[i], i // 4 * 4
+        # Four columns at a time: a number that is read serves four products, and four sums do not wait for each other.
+        for j in range(0, left, 4):
+            r0, r1, r2, r3 = matrix[j], matrix[j + 1], matrix[j + 2], matrix[j + 3]
+            s0, s1, s2, s3 = r0[i], r1[i], r2[i], r3[i]
+            for k in range(j):
+                s0 -= mine[k] * r0[k]
+                s1 -= mine[k] * r1[k]
+                s2 -= mine[k] * r2[k]
+                s3 -= mine[k] * r3[k]
+            # What the first of the four have in common with those after them.
+            s0 *= inverse[j]
+            s1 = (s1 - s0 * r1[j]) * inverse[j + 1]
+            s2 = (s2 - s0 * r2[j] - s1 * r2[j + 1]) * inverse[j + 2]
+            s3 = (s3 - s0 * r3[j] - s1 * r3[j + 1] - s2 * r3[j + 2]) * inverse[j + 3]
+            mine[j], mine[j + 1], mine[j + 2], mine[j + 3] = s0, s1, s2, s3
+        for j in range(left, i + 1):
+            other = matrix[j]
+            total = other[i]
+            for k in range(j):
+                total -= mine[k] * other[k]
+            if i == j:
+                # Systems come scaled to a diagonal of order 1: a smaller pivot is rounding.
+                if not total > 1e-14:
+                    return False
+                mine[i] = np.sqrt(total)
+                inverse[i] = 1 / mine[i]
+            else:
+                mine[j] = total * inverse[j]
+    for i in range(n):
+        mine = matrix[i]
+        total = right[i]
+        for k in range(i):
+            total -= mine[k] * right[k]
+        right[i] = total / mine[i]
+    # L' from the last row up: a number, once solved, is subtracted from those before it, which reads L by rows, too.
+    for i in range(n - 1, -1, -1):
+        mine = matrix[i]
+        right[i] /= mine[i]
+        for k in range(i):
+            right[k] -= mine[k] * right[i]
+    return True
+
+
+@inner
+def make_schur(gram: Any, scale: Any, gauge: Any, stretch: float, system: Any) -> None:
+    """(1 + mu) I - scaled gram / (1 + mu) + gauge, in the upper triangle; in place, if `system` is the gram."""
+    n = scale.shape[0]
+    # The gauge is given at any length; divided by its square it is a projection.
+    along, across = 1 / (dot(gauge, gauge) + TINY), 1 / stretch
+    for i in range(n):
+        held, pulled = gauge[i] * along, scale[i] * across
+        for k in range(i, n):
+            system[i, k] = held * gauge[k] - pulled * scale[k] * gram[i, k]
+        system[i, i] += stretch

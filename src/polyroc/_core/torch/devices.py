@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from polyroc._core import memory
-from polyroc._core.prepared import Resources
+from polyroc._core.engines import Resources
 from polyroc._lib.typing import FloatArray
 
 # Fits of more cells than this are in single precision if scores are: below it double costs next to nothing.

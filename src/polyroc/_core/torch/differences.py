@@ -1,7 +1,7 @@
 """Pairs ranked by the difference of their two columns (docs/method.md, `thresholds="difference"`), many pairs at once.
 
 No sort of a column serves two pairs, so runs are made for each of them. Each unordered pair is sorted once, and the
-other order read as its reflection (`polyroc._core.unordered`). U unordered pairs, K ordered ones, m numbers, n samples,
+other order read as its reflection (`polyroc._core.polygons`). U unordered pairs, K ordered ones, m numbers, n samples,
 T call rates.
 """
 
@@ -10,11 +10,11 @@ from functools import partial
 
 import torch
 
+from polyroc._core.polygons import unordered
 from polyroc._core.torch.devices import uploaded
 from polyroc._core.torch.influence import add_influences, add_wins, centred, reach_on
 from polyroc._core.torch.records import Slopes, pairs_on
 from polyroc._core.torch.runs import Lines, Samples, areas_of, cut_lines, pieces_by, ranks_of
-from polyroc._core.unordered import unordered
 from polyroc._lib.typing import FloatArray
 from polyroc._records import PairIndex
 

@@ -9,13 +9,11 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 import torch
 
-from polyroc._core.curvature import Curvature
-from polyroc._core.engines import OnHost
-from polyroc._core.gradient import Gradient
-from polyroc._core.prepared import Engine, Resources
-from polyroc._core.prepared import Reweighed as AnyReweighed
+from polyroc._core.adjoint import Curvature, Gradient
+from polyroc._core.engines import Engine
+from polyroc._core.engines import Reweighed as AnyReweighed
+from polyroc._core.reference import NumpyFitter, NumpyPrepared
 from polyroc._core.reference import Reweighed as HostReweighed
-from polyroc._core.structures import centered, saturated
 from polyroc._core.torch.devices import (
     computing_on,
     device_of,
@@ -35,7 +33,7 @@ from polyroc._core.torch.passes import Passes, passes_on
 from polyroc._core.torch.records import TensorRates, all_pairs, pairs_on, rates_on, repeated_on, slopes_on, weights_on
 from polyroc._core.torch.runs import Runs, Samples, cut_lines, lines_of, sorted_runs, sorting_bytes
 from polyroc._inputs.tensors import TensorPredictions
-from polyroc._lib.typing import FloatArray, Structure, Thresholds
+from polyroc._lib.typing import FloatArray, Thresholds
 from polyroc._records import Factorization, PairIndex, PairWeights, PairwiseRates, Predictions, RankOneFits
 
 # Points whose scores are looked up at once: some twenty numbers of eight bytes each.
@@ -60,10 +58,9 @@ def _on_device(method: MethodT) -> MethodT:
 
 
 @dataclass(frozen=True, eq=False)
-class TorchFitter:
+class TorchFitter(NumpyFitter):
     """Fits on a device."""
 
-    resources: Resources
     engine_name: ClassVar[str] = "torch"
 
     def __post_init__(self) -> None:
@@ -77,21 +74,12 @@ class TorchFitter:
         """Bytes that the rates of pairs and their fit need."""
         return cell_bytes(n_pairs, n_call_rates, 8)
 
-    def fit(
-        self,
-        rates: PairwiseRates,
-        weights: PairWeights,
-        *,
-        shrinkage: float,
-        structure: Structure,
-        near: Factorization | None = None,
+    def rank_one(
+        self, rates: PairwiseRates, weights: PairWeights, shrinkage: float, near: Factorization | None
     ) -> Factorization:
-        """The rank-one structure on the device; the others, which are for comparison, as the reference."""
-        if structure == "saturated":
-            return saturated(rates, weights, shrinkage)
+        """The rank-one structure on the device."""
         with computing_on(self.device, rates.n_pairs):
-            fit = fit_rank_one(rates_on(rates, self.device), weights, shrinkage, near)
-        return fit if structure == "rank-one" else centered(rates, weights, shrinkage, fit)
+            return fit_rank_one(rates_on(rates, self.device), weights, shrinkage, near)
 
     def curvature(
         self, factorization: Factorization, rates: PairwiseRates, weights: PairWeights, shrinkage: float
@@ -113,7 +101,7 @@ class _Sorted:
 
 
 @dataclass(frozen=True, eq=False)
-class TorchPrepared(TorchFitter, OnHost):
+class TorchPrepared(TorchFitter, NumpyPrepared):
     """Samples on a device, and from the first question on their scores sorted by class and column."""
 
     _sorted: _Sorted = field(default_factory=_Sorted, repr=False)
@@ -356,18 +344,4 @@ class Reweighed:
         return tpr, fpr, passes.areas(runs, listed, tails)
 
 
-class TorchEngine:
-    """PyTorch, on a card or on the CPU."""
-
-    name = "torch"
-
-    def prepare(self, source: Any, resources: Resources) -> TorchPrepared:
-        """Sorted when first asked."""
-        return TorchPrepared(source, resources)
-
-    def fitter(self, resources: Resources) -> TorchFitter:
-        """What needs no source."""
-        return TorchFitter(resources)
-
-
-ENGINE: Engine = TorchEngine()
+ENGINE = Engine("torch", lambda source, resources: TorchPrepared(resources, source), TorchFitter)

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from polyroc._core.cells import EDGE, LOGIT_BOUND, outer_chance
-from polyroc._core.curvature import HELD
+from polyroc._core.adjoint import HELD
 from polyroc._core.torch.devices import computing_on, on_host, pieces, uploaded
 from polyroc._core.torch.fit import MANY_PAIRS, Ended, crossed, fit_cells, polished, solved_rows
 from polyroc._core.torch.passes import passes_on
@@ -31,6 +30,7 @@ from polyroc._core.torch.records import (
     weights_on,
 )
 from polyroc._core.torch.sweeps import ByRow, Cells, deviances
+from polyroc._core.weights import EDGE, LOGIT_BOUND, outer_chance
 from polyroc._lib.grid import row_weights
 from polyroc._lib.typing import FloatArray
 from polyroc._records import Factorization, PairWeights, Status

@@ -1,4 +1,4 @@
-"""Rank-one fits on a device: the descent of `_core/descent.py` for one set of rates, or for many at once.
+"""Rank-one fits on a device: the descent of `_core/fit.py` for one set of rates, or for many at once.
 
 Everything that is large stays on the device. Of each step a handful of numbers of each fit comes to the host, which
 decides which steps are taken, how much the next are damped, and which fits are done.
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyroc._core import descent
-from polyroc._core.cells import EDGE, LOGIT_BOUND
-from polyroc._core.descent import FIRST_DAMPING, ROUGH, Attempt, Course, Tolerance
+from polyroc._core import fit as descent
+from polyroc._core.fit import FIRST_DAMPING, ROUGH, Attempt, Course, Tolerance
 from polyroc._core.torch.devices import pieces
 from polyroc._core.torch.passes import passes_on
 from polyroc._core.torch.sweeps import TINY, ByRow, Cells, Largest, Pairs, Swept, Total
+from polyroc._core.weights import EDGE, LOGIT_BOUND
 from polyroc._records import Status
 
 # Fits of more pairs begin where a fit of some of them ended. Beyond MANY pairs the curvature of the rows is that of

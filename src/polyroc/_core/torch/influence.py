@@ -14,7 +14,7 @@ from functools import partial
 
 import torch
 
-from polyroc._core.reach import Reach, reach
+from polyroc._core.influence import Reach, reach
 from polyroc._core.torch.devices import pieces, uploaded
 from polyroc._core.torch.records import DevicePairs, Slopes
 from polyroc._core.torch.runs import Lines, Runs, Samples, compared, cut_lines, lines_of, pieces_by, ranks_of

@@ -13,7 +13,7 @@ import torch
 import triton
 import triton.language as tl
 
-from polyroc._core.reach import Reach
+from polyroc._core.influence import Reach
 from polyroc._core.torch import influence as plain
 from polyroc._core.torch.devices import pieces, uploaded
 from polyroc._core.torch.influence import GetRuns, centred, reach_on

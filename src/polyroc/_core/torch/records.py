@@ -11,9 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 
-from polyroc._core.gradient import Gradient
-from polyroc._core.ruled_weights import RuledPairWeights
+from polyroc._core.adjoint import Gradient
 from polyroc._core.torch.devices import on_host, uploaded
+from polyroc._core.weights import RuledPairWeights
 from polyroc._lib.typing import BoolArray, FloatArray, IntArray
 from polyroc._records import AllPairs, Factorization, PairIndex, PairWeights, PairwiseRates, read_only
 

@@ -1,4 +1,4 @@
-// Damped descent, as `_core/descent.py` has it, and the few steps of a frame while somebody drags.
+// Damped descent, as `_core/fit.py` has it, and the few steps of a frame while somebody drags.
 
 import { clip, EDGE, expit, logit, sum } from "./fit_cells.js";
 import { devianceOf, factored, linearise, setGram, setScales, step, TINY } from "./fit_steps.js";
