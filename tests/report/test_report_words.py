@@ -71,7 +71,7 @@ def test_words_are_chosen_from_the_interval_and_not_from_d(one_model):
     """A D of 0.499 between 0.493 and 0.505 is guessing; only an interval below 1/2 is backwards."""
     interval = one_model["confidence_interval"]
     for d, ends, said, backwards in [
-        (0.499, (0.493, 0.505), "Do not rely on these scores: they cannot be distinguished from guessing", False),
+        (0.499, (0.493, 0.505), "Do not rely on these scores: by D they cannot be distinguished from guessing", False),
         (0.47, (0.45, 0.49), "Do not use these scores as they are: they rank the 5 classes backwards", True),
         (0.51, (0.502, 0.518), "These scores separate the 5 classes better than guessing", False),
     ]:

@@ -68,7 +68,8 @@ def _of_one_model(summary: dict[str, Any], model: Model) -> Sentence:
     if interval is None:
         return (f"These scores were judged on {classes}, without an interval. {how_often}",)
     if interval["low"] <= 0.5:
-        start = f"Do not rely on these scores: they cannot be distinguished from guessing on {classes}"
+        # Pairs that are ranked forwards and backwards, as of two swapped columns, have a D and M near 1/2, too.
+        start = f"Do not rely on these scores: by D they cannot be distinguished from guessing on {classes}"
         return (f"{start}. {how_often}",)
     return (f"These scores separate {classes} better than guessing", *_but_hardly(summary, model), f". {how_often}")
 
