@@ -99,6 +99,41 @@ def test_labels_that_are_suggested_follow_the_columns(evaluate):
     assert "must be named after them" in evaluate(table, "--labels", "cat,dog,owl", code=2)
 
 
+def test_an_id_is_not_named_as_a_class(evaluate):
+    """Named as proposed, it became a class without samples, and its numbers the highest scores."""
+    table = table_of(["Owl (1)", "CAT (2)", "p of dog"])
+    with_id = table.append_column("id", pa.array(range(len(table))))
+    message = evaluate(with_id, code=2)
+    proposed = re.search("or name columns and classes, `--scores '(.*)'` and `--labels (.*)`$", message.rstrip())
+    found = evaluate(with_id, "--scores", proposed[1], "--labels", proposed[2])
+    assert found["labels"] == ["owl", "cat", "dog"]
+    assert found["auc"] == pytest.approx(EXPECTED.auc, abs=1e-9)
+    assert found["accuracy"] == EXPECTED.accuracy
+    message = evaluate(with_id.rename_columns(["label", "a", "b", "c", "id"]), code=2)
+    assert "or choose one column for each class with --scores, and name these classes in the same order" in message
+    found = evaluate(table.rename_columns(["label", "a", "b", "c"]), "--scores", "a,b,c", "--labels", "owl,cat,dog")
+    assert found["accuracy"] == EXPECTED.accuracy
+
+
+def test_the_library_proposes_columns_and_classes(tmp_path):
+    table = table_of(["Owl (1)", "CAT (2)", "p of dog"])
+    parquet.write_table(table.append_column("id", pa.array(range(len(table)))), tmp_path / "table.parquet")
+    with pytest.raises(ValueError, match="name columns and classes") as caught:
+        polyroc.read_predictions(tmp_path / "table.parquet", target="label")
+    scores, labels = re.search("`scores='(.*)'` and `labels='(.*)'`", str(caught.value)).groups()
+    found = polyroc.read_predictions(tmp_path / "table.parquet", target="label", scores=scores, labels=labels)
+    assert list(found.labels) == ["owl", "cat", "dog"]
+
+
+def test_one_score_beside_an_id_is_proposed(evaluate):
+    y_true = ["spam" if one == "owl" else "ham" for one in Y_TRUE]
+    table = pa.table({"id": range(60), "label": y_true, "p_spam": SCORES[:, 2]})
+    message = evaluate(table, code=2)
+    assert message.rstrip().endswith("One score column is enough for two classes: `--scores p_spam`")
+    expected = polyroc.auc_score(np.array(y_true) == "spam", SCORES[:, 2])
+    assert evaluate(table, "--scores", "p_spam")["auc"] == pytest.approx(expected, abs=1e-12)
+
+
 def test_two_models_by_suffix_and_a_pattern_that_would_take_both(evaluate):
     names = [f"{name}{end}" for end in ("_p", "_q") for name in ORDER]
     message = evaluate(table_of(names, scores=np.hstack([SHUFFLED, SHUFFLED])), code=2)

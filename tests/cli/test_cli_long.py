@@ -110,7 +110,7 @@ def test_a_long_file_of_json_lines_is_not_pooled(tmp_path, capsys):
     assert in_two_ways(capsys.readouterr().err.replace("'poor', 'good'", "'good', 'poor'"), "who", by="id")
 
 
-@pytest.mark.parametrize("names", [[0, 1], [False, True], ["2024-05-01", "2024-06-01"]])
+@pytest.mark.parametrize("names", [[0, 1], [0.1, 0.7], [False, True], ["2024-05-01", "2024-06-01"]])
 def test_models_may_be_numbered_or_dated(polyroc_on, names):
     table = long_table(column="run")
     run = pa.array([{"good": names[0], "poor": names[1]}[name] for name in table["run"].to_pylist()])

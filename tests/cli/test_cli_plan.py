@@ -60,7 +60,7 @@ def test_two_files_plan_the_test_of_two_models(folder, capsys):
         ([], "plan needs either --half-width or --detect, got neither"),
         (["--half-width", "0.1", "--detect", "0.1"], "plan needs either --half-width or --detect, got both"),
         (["--detect", "0.1"], "--detect needs two models: two files, or one file with --models or --model-column"),
-        (["--half-width", "0.5"], "--half-width must be a number between 0 and 0.5, got 0.5."),
+        (["--half-width", "0.5"], "--half-width must be a number greater than 0 and less than 0.5, got 0.5."),
         (["--half-width", "0.1", "--assurance", "1"], "--assurance must be at least 0.5 and below 1, got 1.0."),
         (["--half-width", "0.1", "--allocation", "best"], "--allocation must be one of 'same', 'equal', 'optimal', "),
         (

@@ -155,6 +155,15 @@ def test_a_class_that_is_lost_is_said_although_d_is_high():
     assert evaluation.classes.to_dict()["precision"][3] is None
 
 
+def test_a_class_that_only_ties_is_not_said_to_be_lower():
+    votes = [[3.0, 0.0, 2.0], [1.0, 3.0, 1.0], [2.0, 1.0, 2.0], [2.0, 2.0, 1.0]]
+    [note] = [one for one in polyroc.evaluate([0, 1, 2, 0], votes).notes if "never predicted" in one]
+    assert note.startswith(
+        "Class 2 (1 sample) is never predicted: its column is the highest in no row without a tie, and of equal "
+        "columns the first counts. D and M"
+    )
+
+
 def test_many_lost_classes_are_counted_and_few_are_told():
     y = np.repeat(np.arange(9), 3)
     score = np.full((27, 9), 0.05)

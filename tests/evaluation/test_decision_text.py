@@ -136,6 +136,16 @@ def test_a_share_of_the_offsets_says_why_it_is_used():
         )
 
 
+def test_a_share_that_costs_more_than_bayes_in_the_table_says_why():
+    """Chosen because it cost less on held-out folds; the table judges that choice as well."""
+    for difference, is_said in ((-0.01, True), (0.1, False)):
+        rivals = rule("tuned", 0.45, -0.05, (-0.1, 0.02)), rule("bayes", 0.5 + difference, difference, (-0.1, 0.2))
+        text = decided(*rivals, own="auto", tuned_share=0.75, scale="expected cost", n_samples_to_tell=2100)
+        more = "Cross-fitted, with this choice made again without each fold, they cost no less than Bayes' rule."
+        assert (f"the cheapest other rule. {more} About 2,100" in text.sentence) == is_said
+        assert (more in text.sentence) == is_said
+
+
 def test_the_mistake_that_was_not_seen_is_told():
     unseen = UnseenMistake("a", "b", 200.0, 3.6889, 4100)
     lines = " ".join(str(decided(rule("argmax", 0.9, 0.4, (0.3, 0.5)), unseen=unseen)).split())

@@ -1,5 +1,6 @@
 """What print(evaluation) shows: D, M, accuracy and the worst pair, and what contradicts D."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -137,8 +138,17 @@ def test_a_fit_that_did_not_converge_is_said():
 
 
 def test_backwards_is_said_of_intervals_only():
-    assert backwards_note(0.499, 0.505) == ""
-    assert "rank backwards" in backwards_note(0.42, 0.47)
+    assert backwards_note(0.499, 0.493, 0.505) == ""
+    assert "rank backwards" in backwards_note(0.42, 0.37, 0.47)
+    assert "ends at 0.499997, below 1/2" in backwards_note(0.42, 0.37, 0.499997)
+
+
+def test_a_single_point_does_not_rank_backwards():
+    assert backwards_note(0.42, 0.42, 0.42) == ""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        comparison = polyroc.compare([0, 1, 2], {"right": np.eye(3), "turned": np.eye(3)[::-1]})
+    assert not [one for one in caught if "backwards" in str(one.message)]
+    assert "backwards" not in str(comparison)
 
 
 def test_pairs_can_be_walked_and_asked_by_place(one_failed_pair):

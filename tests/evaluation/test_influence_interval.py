@@ -132,6 +132,19 @@ def test_constant_scores_do_not_vary(problem):
         assert evaluation.confidence_interval(method="influence") == (0.5, 0.5)
 
 
+def test_one_sample_or_group_of_each_class_shows_no_variation(problem):
+    scores = [[0.6, 0.3, 0.1], [0.5, 0.2, 0.4], [0.7, 0.1, 0.2]]
+    three = quietly(polyroc.evaluate, [0, 1, 2], scores)
+    one_per_class = polyroc.evaluate(problem.y_true, problem.y_score)
+    for evaluation, groups in [(three, None), (one_per_class, problem.y_true)]:
+        with pytest.warns(polyroc.ResamplingWarning) as caught:
+            evaluation.confidence_interval(method="influence", groups=groups)
+        said = [str(one.message) for one in caught if "single point" in str(one.message)]
+        assert said == [
+            "A class has only one sample or group, which shows no variation, so the interval is a single point."
+        ]
+
+
 def test_the_centered_model_is_refused(problem):
     evaluation = polyroc.evaluate(problem.y_true, problem.y_score, structure="centered")
     assert evaluation.influence_note == "the centered structure has no formula"

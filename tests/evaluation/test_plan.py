@@ -192,10 +192,10 @@ def test_plain_data_frames_and_pickles(pilot, comparison):
     [
         ({}, "`half_width` or `detect` must be given, exactly one of them, got neither."),
         ({"half_width": 0.1, "detect": 0.1}, "`half_width` or `detect` must be given, exactly one of them, got both."),
-        ({"half_width": 0.0}, "`half_width` must be a number between 0 and 0.5, got 0.0."),
-        ({"half_width": 0.5}, "`half_width` must be a number between 0 and 0.5, got 0.5."),
-        ({"half_width": float("nan")}, "`half_width` must be a number between 0 and 0.5, got nan."),
-        ({"half_width": "0.1"}, "`half_width` must be a number between 0 and 0.5, got '0.1'."),
+        ({"half_width": 0.0}, "`half_width` must be a number greater than 0 and less than 0.5, got 0.0."),
+        ({"half_width": 0.5}, "`half_width` must be a number greater than 0 and less than 0.5, got 0.5."),
+        ({"half_width": float("nan")}, "`half_width` must be a number greater than 0 and less than 0.5, got nan."),
+        ({"half_width": "0.1"}, "`half_width` must be a number greater than 0 and less than 0.5, got '0.1'."),
         ({"detect": 0.1}, "`detect` needs a comparison of two models as `pilot`, got an Evaluation."),
         ({"half_width": 0.1, "models": ("a", "b")}, "`models` must be None for an Evaluation, which has one model, "),
         ({"half_width": 0.1, "assurance": 0.4}, "`assurance` must be at least 0.5 and below 1, got 0.4."),
@@ -223,10 +223,13 @@ def test_bad_input(pilot, options, message):
         ({"detect": 0.1, "models": ("first", "first")}, "`models` must be two of the models "),
         ({"detect": 0.1, "models": ("first", "other")}, "`models` must be two of the models "),
         ({"detect": 0.1, "models": "first"}, "`models` must be two of the models "),
-        ({"detect": 1.0, "models": ("first", "second")}, "`detect` must be a number between 0 and 1, got 1.0."),
+        (
+            {"detect": 1.0, "models": ("first", "second")},
+            "`detect` must be a number greater than 0 and less than 1, got 1.0.",
+        ),
         (
             {"detect": 0.1, "power": 0.05, "models": ("first", "second")},
-            "`power` must be a number between 0.05 and 1, got 0.05.",
+            "`power` must be a number greater than 0.05 and less than 1, got 0.05.",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Intervals and p values: SciPy's from the same replicates, formulas by hand, and agreement with each other."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -232,6 +233,11 @@ def test_an_interval_never_ends_before_it_begins(kind):
 def test_the_highest_levels_give_numbers(kind):
     low, high = distribution(0.7, np.linspace(0.6, 0.8, 99)).interval(float(np.nextafter(1, 0)), kind)
     assert 0 <= low < 0.7 < high <= 1
+
+
+def test_a_perfect_class_of_one_sample_is_one_sample():
+    one = replace(distribution(1.0, np.ones(99), at_end=True), n_independent=1)
+    assert one.doubt.endswith("for the smallest class (1 sample).")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -326,6 +326,11 @@ def warn_of_backwards(model: str | None = None) -> None:
     warn(msg, UserWarning)
 
 
+def is_backwards(low: float, high: float) -> bool:
+    """Whether an interval of an area lies below 1/2; a single point says nothing about chance."""
+    return low < high < 0.5
+
+
 def is_below_chance(hand_till: float, source: Source, pairs: PairIndex) -> bool:
     """Whether M lies so far below 1/2 that scores without information would hardly bring it there."""
     return hand_till < 0.5 - _BEYOND_CHANCE * null_error(source, pairs)

@@ -136,6 +136,7 @@ def check_class_counts(class_counts: IntArray, classes: list[Any]) -> None:
     absent = [label for label, present in zip(classes, has_samples, strict=True) if not present]
     msg = (
         f"No samples in `y_true` (or only of weight 0) for {len(absent)} of {len(classes)} classes: {listed(absent)}. "
-        "Their pairs are dropped. If the classes are others, `labels=` must name those."
+        "Their pairs are dropped. If such a name is no class, leave out its column. If the classes are others, "
+        "`labels=` must name those."
     )
     warn(msg, UserWarning)

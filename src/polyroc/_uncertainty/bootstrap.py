@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from polyroc._core.curve import RocCurve, asked_max_fpr, error_cost, least_area, partial_areas, with_corners
-from polyroc._core.samples import warn_of_backwards
+from polyroc._core.samples import is_backwards, warn_of_backwards
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_resamples, as_rng, listed, one_of
 from polyroc._inputs.options import Options
 from polyroc._lib.grid import grid
@@ -218,7 +218,7 @@ class BootstrapResult(Frozen):
             check_bca(self.method, statistic)
         found = self.distribution(statistic, max_fpr).interval(level, interval)
         # A curve may begin below chance without being backwards.
-        if found.high < 0.5 and statistic != "partial_auc":
+        if is_backwards(*found) and statistic != "partial_auc":
             warn_of_backwards()
         return found
 

@@ -115,7 +115,9 @@ class Spread(Frozen):
     def interval(self, confidence_level: float) -> Interval:
         """Confidence interval on the logit scale, with the terms that the bootstrap's has."""
         if self.standard_error == 0 and not self.at_end:
-            warn("No sample changes the statistic, so the interval is a single point.", ResamplingWarning)
+            single = "A class has only one sample or group, which shows no variation"
+            why = single if self.n_independent == 1 else "No sample changes the statistic"
+            warn(f"{why}, so the interval is a single point.", ResamplingWarning)
         return self.ends(confidence_level)
 
     def ends(self, confidence_level: float, kind: IntervalKind = "logit") -> Interval:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, gammainccinv, logit, ndtr, ndtri, stdtr, stdtrit
 
+from polyroc._lib.numbers import counted
 from polyroc._lib.typing import FloatArray, IntervalKind
 from polyroc._lib.warnings import ResamplingWarning, warn
 from polyroc._records import Frozen
@@ -274,7 +275,7 @@ class Distribution(Frozen):
         what = f"All {len(self.replicates)} replicates equal {round(float(self.replicates[0]), 6):g}"
         if not self.at_end:
             return f"{what}, so they say nothing about uncertainty. The interval is a single point."
-        source = f"The interval is Clopper-Pearson's for the smallest class ({self.n_independent} samples)."
+        source = f"The interval is Clopper-Pearson's for the smallest class ({counted(self.n_independent, 'sample')})."
         return f"{what}, so they carry no information about uncertainty. {source}"
 
     def _without_variation(self, confidence_level: float) -> Interval:

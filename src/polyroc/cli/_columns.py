@@ -19,9 +19,11 @@ from polyroc._inputs.columns import (
     Known,
     Trouble,
     find_columns,
+    guessed_classes,
     possible_ranges,
     single_score,
     speaks_of,
+    spoken_class,
 )
 from polyroc._inputs.labels import classes_like, is_canonical, text_of
 from polyroc._lib.limits import LABELS_PROPOSED
@@ -321,7 +323,7 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
             texts = [name for name in source.names if not is_numeric(source.schema.field(name).type)]
             wrong = [name for name in texts if any(speaks_of(name, text_of(label)) for label in finding.about)]
             hint = f", and {listed(wrong)} without numbers" if wrong else ""
-            came = f"it has {listed(columns)}{hint}"
+            came = f"it has {listed(columns)}{hint}{_one_is_enough(finding, columns)}"
             return f"{where} has no score column for {about} of the target's classes; {came}"
         case Trouble.CONTRADICTED:
             return (
@@ -336,10 +338,28 @@ def _trouble_of(finding: Finding, source: Source, columns: list[str], target: Ta
                 f"no sample: name all classes, {such}, or choose the columns of scores with `scores`"
             )
     such = (finding.about and _labels(finding.about)) or f"in the order {listed(columns)}, with `labels`"
-    return (
-        f"the score columns of {where}, {listed(columns)}, do not name the classes {labels}: rename them, choose "
-        f"others with `scores`, or name the class of each column, {such}"
-    )
+    way = f"choose others with `scores`, or name the class of each column, {such}"
+    if len(columns) != len(finding.classes):
+        way = _speaking(columns, [text_of(label) for label in finding.classes])
+    return f"the score columns of {where}, {listed(columns)}, do not name the classes {labels}: rename them, {way}"
+
+
+def _speaking(columns: list[str], texts: list[str]) -> str:
+    """How to choose the columns that speak of classes, if others are among them, such as an id."""
+    chosen = [name for name in columns if spoken_class(name, texts) is not None]
+    guessed = guessed_classes(chosen, texts)
+    if guessed is not None and len(guessed) == len(texts) <= LABELS_PROPOSED:
+        return f"or name columns and classes, `--scores {typed(joined(chosen))}` and {_labels(guessed)}"
+    return "or choose one column for each class with `scores`, and name these classes in the same order with `labels`"
+
+
+def _one_is_enough(finding: Finding, columns: list[str]) -> str:
+    """The column to type, if one of two classes has one: a single score is enough."""
+    named = [label for label in finding.classes if label not in finding.about]
+    own = [name for name in columns if len(named) == 1 and speaks_of(name, text_of(named[0]))]
+    if len(finding.classes) != 2 or len(own) != 1:
+        return ""
+    return f". One score column is enough for two classes: `--scores {typed(own[0])}`"
 
 
 def _labels(classes: Sequence[Any]) -> str:

@@ -302,8 +302,8 @@ def _partial_row(
 
 def _notes(evaluation: Evaluation, intervals: EvaluationIntervals | None, confidence_level: float) -> list[str]:
     ends = None if intervals is None else intervals.confidence_interval(confidence_level)
-    high = 1.0 if ends is None else ends.high
-    return [note for note in (backwards_note(evaluation.auc, high), *evaluation.notes) if note]
+    backwards = "" if ends is None else backwards_note(evaluation.auc, ends.low, ends.high)
+    return [note for note in (backwards, *evaluation.notes) if note]
 
 
 def _worst_rows(evaluation: Evaluation) -> list[list[str]]:

@@ -31,7 +31,7 @@ from polyroc.cli._columns import (
     read_target,
     split,
 )
-from polyroc.cli._files import Source, open_source, quoted_path
+from polyroc.cli._files import Source, is_numeric, open_source, quoted_path
 from polyroc.cli._messages import CommandError, clean, listed, quoted, typed
 
 
@@ -400,9 +400,9 @@ def _two_readings(source: Source, name: str, by: str | None, columns: Columns, *
 
 
 def _names_models(source: Source, name: str) -> bool:
-    """Whether the values of a column can be names: text, whole numbers, booleans, dates and times."""
+    """Whether the values of a column can be names: text, numbers such as a temperature, booleans, dates and times."""
     kind = source.schema.field(name).type
-    return _is_text(kind) or bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind))
+    return _is_text(kind) or is_numeric(kind) or bool(pa.types.is_boolean(kind) or pa.types.is_temporal(kind))
 
 
 def _has_few_values(source: Source, name: str) -> bool:

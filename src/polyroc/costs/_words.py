@@ -75,6 +75,7 @@ class DecisionText:
         """The rule that is used and why, and the samples that would tell."""
         costs = self._it_costs(own).split(": ", 1)[1]
         told = f"{self._is_used(own)}, {self._why(own)}: {costs}, {self._less(own, rival)}, the cheapest other rule."
+        told += self._whole_choice
         if self.decision.n_samples_to_tell is None:
             return told
         return (
@@ -85,7 +86,7 @@ class DecisionText:
     def _used_instead(self, own: "RuleCost", rival: "RuleCost") -> str:
         """What `predict` uses although another rule is clearly cheaper, and how to get that one."""
         until = f'until you ask for the rule "{rival.rule}"' if rival.rule in _NAMES else "all the same"
-        return f"{self._is_used(own)} {until}, {self._why(own)}."
+        return f"{self._is_used(own)} {until}, {self._why(own)}.{self._whole_choice}"
 
     def _is_used(self, own: "RuleCost") -> str:
         name = self._name(own)
@@ -98,6 +99,14 @@ class DecisionText:
         if self.decision.tuned_share:
             return "because on held-out folds they cost less than Bayes' rule by more than a standard error"
         return "because on held-out folds no share of the tuned offsets cost less by more than a standard error"
+
+    @property
+    def _whole_choice(self) -> str:
+        """That offsets cost no less than Bayes' rule if their choice is judged as well, as the table does."""
+        is_chosen = self.decision.chosen.rule == "auto" and self.decision.tuned_share
+        if not is_chosen or all(one.difference > 0 for one in self.decision.rules if one.rule == "bayes"):
+            return ""
+        return " Cross-fitted, with this choice made again without each fold, they cost no less than Bayes' rule."
 
     @property
     def _unseen_line(self) -> str:

@@ -14,7 +14,7 @@ from polyroc._lib.numbers import area, area_and_ends, counted, level, percent
 from polyroc._lib.text import aligned, html_table, latex_table, markdown_table, printable, short_names, wrapped
 from polyroc._lib.typing import FloatArray, IntArray, LabelArray
 from polyroc._lib.warnings import underflow_is_zero
-from polyroc._records import Frozen
+from polyroc._records import Frozen, Predictions, Source
 from polyroc._uncertainty.intervals import Interval
 from polyroc._uncertainty.units import Units
 from polyroc.evaluation._class_areas import ClassIntervals, MeasuredClasses
@@ -415,6 +415,14 @@ def _notes(measured: MeasuredClasses) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _ties(source: Source, columns: IntArray) -> bool:
+    """Whether one of the columns is the highest of some row, together with an earlier one; of samples in memory."""
+    if not isinstance(source, Predictions) or source.device is not None:
+        return False
+    highest = source.scores.max(axis=1)
+    return any(bool((source.scores[:, column] == highest).any()) for column in columns)
+
+
 def never_predicted_note(measured: MeasuredClasses) -> str:
     """That classes with samples are never predicted; nothing where there are none. It takes no areas."""
     if measured.predicted is None:
@@ -423,7 +431,8 @@ def never_predicted_note(measured: MeasuredClasses) -> str:
     lost = np.flatnonzero((measured.predicted.n_predicted == 0) & (source.class_counts > 0))
     if len(lost) == 0:
         return ""
-    why = "highest in no row. D and M compare samples within a column and cannot show that."
+    tied = " without a tie, and of equal columns the first counts" if _ties(source, lost) else ""
+    why = f"highest in no row{tied}. D and M compare samples within a column and cannot show that."
     first = zip(
         source.labels[lost[:NEVER_PREDICTED_LISTED]].tolist(),
         source.class_counts[lost[:NEVER_PREDICTED_LISTED]].tolist(),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polyroc._core.curve import as_interval_max_fpr
-from polyroc._core.samples import warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
+from polyroc._core.samples import is_backwards, warn_of_backwards, warn_of_disagreement, warn_of_mixed_scales
 from polyroc._inputs.checks import InputError, as_confidence_level, as_flag, as_n_jobs, one_of, shown
 from polyroc._inputs.options import as_options
 from polyroc._inputs.predictions import as_models, in_same_order
@@ -221,7 +221,7 @@ def _contests(
     # Where the area under the mean curve is M, nothing is judged twice.
     is_hand_till = all(mean_auc[name].is_like(one) for name, one in hand_till.items())
     for one in by_auc.estimates:
-        if one.high < 0.5:
+        if is_backwards(one.low, one.high):
             warn_of_backwards(one.model)
     return {
         "by_auc": by_auc,

@@ -219,7 +219,7 @@ class ComparisonText:
         if len(notes) > _NOTES:
             notes = [*notes[:_NOTES], f"{len(notes) - _NOTES} more such notes are in `comparison.notes`."]
         for one in self.comparison.by_auc.estimates:
-            of_model = (backwards_note(one.value, one.high), *self.headlines[one.model].cautions)
+            of_model = (backwards_note(one.value, one.low, one.high), *self.headlines[one.model].cautions)
             notes += [f"{printable(one.model)}: {note}" for note in of_model if note]
         told = [" ".join(filter(None, [self.comparison.verdict.sentence, self.tie])), *notes]
         if self.comparison.anytime is not None:

@@ -6,8 +6,9 @@ from html import escape
 from typing import Any, ClassVar, TypeAlias
 
 from polyroc._core.curve import RocCurve
+from polyroc._core.doubts import is_backwards
 from polyroc._lib.axes import Line, View, Whisker, curve_svg, decades_of, opens_in_corner, whiskers_svg
-from polyroc._lib.numbers import area, counted, first_digit_up, gap, level, percent
+from polyroc._lib.numbers import area, area_and_ends, counted, first_digit_up, gap, level, percent
 from polyroc._lib.text import aligned, printable, short_names, wrapped
 from polyroc._records import Status
 from polyroc.evaluation._fitted import Pair
@@ -191,12 +192,13 @@ def m_meaning(*, binary: bool) -> str:
     return "the same: two classes are one pair" if binary else "Hand and Till, scikit-learn's ovo"
 
 
-def backwards_note(value: float, high: float) -> str:
+def backwards_note(value: float, low: float, high: float) -> str:
     """Meaning of an interval of D below 1/2; empty for any other."""
-    if high >= 0.5:
+    if not is_backwards(low, high):
         return ""
+    end, middle, _ = area_and_ends(high, value, 0.5)
     return (
-        f"D is {area(value)} and its interval ends at {area(high)}, below 1/2: the scores rank backwards. The score "
+        f"D is {middle} and its interval ends at {end}, below 1/2: the scores rank backwards. The score "
         "columns may be in another order than the labels."
     )
 

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from polyroc._core.curve import error_cost, is_mean, least_area
-from polyroc._core.samples import warn_of_backwards
+from polyroc._core.samples import is_backwards, warn_of_backwards
 from polyroc._counts.counted import second_pass_needed
 from polyroc._inputs.checks import InputError
 from polyroc._lib.threads import threads_for
@@ -201,7 +201,7 @@ class Uncertainty(Frozen):
         spread = self.spread(statistic, units, max_fpr)
         warn_of_few_carriers(spread.freedom, spread.at_end)
         found = spread.interval(confidence_level)
-        if found.high < 0.5 and statistic != "partial_auc":
+        if is_backwards(*found) and statistic != "partial_auc":
             warn_of_backwards()
         return found
 

@@ -146,7 +146,7 @@ def _as_assurance(value: Any) -> float | None:
 def _between(value: Any, name: str, low: float, high: float) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not low < value < high:
-        raise InputError(name, f"must be a number between {low:g} and {high:g}", shown(value))
+        raise InputError(name, f"must be a number greater than {low:g} and less than {high:g}", shown(value))
     return float(value)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from polyroc._core.doubts import is_backwards
 from polyroc._lib.numbers import area, area_and_ends, level
 from polyroc._lib.text import printable, short_names
 
@@ -76,11 +77,9 @@ class Model:
 
     @property
     def is_backwards(self) -> bool:
-        """Whether the scores certainly rank the wrong way: by the interval of D, or without one by D and M."""
+        """Whether the scores rank the wrong way by the interval of D; without one, chance may explain it."""
         interval = self.record["confidence_interval"]
-        if interval is not None:
-            return bool(interval["high"] < 0.5)
-        return bool(self.record["auc"] < 0.5 and self.record["hand_till"] < 0.5)
+        return interval is not None and is_backwards(interval["low"], interval["high"])
 
 
 def models_of(summary: dict[str, Any]) -> list[Model]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from polyroc._lib.numbers import area, counted, difference_and_ends, gap, level, percent, percent_and_ends
+from polyroc._lib.numbers import counted, difference_and_ends, gap, level, percent, percent_and_ends
 from polyroc._lib.text import printable
 from polyroc._records import Status
 from polyroc.costs._tipping import times
@@ -68,7 +68,8 @@ def _of_one_model(summary: dict[str, Any], model: Model) -> Sentence:
     if interval is None:
         return (f"These scores were judged on {classes}, without an interval. {how_often}",)
     if interval["low"] <= 0.5:
-        start = f"Do not rely on these scores: they cannot be distinguished from guessing on {classes}"
+        # Pairs that are ranked forwards and backwards, as of two swapped columns, have a D and M near 1/2, too.
+        start = f"Do not rely on these scores: by D they cannot be distinguished from guessing on {classes}"
         return (f"{start}. {how_often}",)
     return (f"These scores separate {classes} better than guessing", *_but_hardly(summary, model), f". {how_often}")
 
@@ -185,8 +186,8 @@ def cautions(summary: dict[str, Any]) -> list[Sentence]:
         message = Status(model.record["fit"]["status"]).message
         if model.record["fit"]["status"] != Status.CONVERGED and not _said(message, warned):
             told.append((*of_model(model), f"{message} D is not to be relied on."))
-        if model.is_backwards:
-            told.append((*of_model(model), _backwards(model)))
+        if note := _backwards(model):
+            told.append((*of_model(model), note))
     told += [(text,) for text in _resampling_cautions(summary) if not _said(text, warned)]
     return told
 
@@ -218,13 +219,8 @@ def _notes_of_models(summary: dict[str, Any], *, best: bool) -> list[Sentence]:
 
 
 def _backwards(model: Model) -> str:
-    record = model.record
-    if record["confidence_interval"] is not None:
-        return backwards_note(record["auc"], record["confidence_interval"]["high"])
-    return (
-        f"D is {area(record['auc'])} and M is {area(record['hand_till'])}, below 1/2: the scores rank backwards. The "
-        "score columns may be in another order than the labels."
-    )
+    interval = model.record["confidence_interval"]
+    return "" if interval is None else backwards_note(model.record["auc"], interval["low"], interval["high"])
 
 
 def _resampling_cautions(summary: dict[str, Any]) -> list[str]:
