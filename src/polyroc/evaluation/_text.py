@@ -6,7 +6,7 @@ from html import escape
 from typing import Any, ClassVar, TypeAlias
 
 from polyroc._core.curve import RocCurve
-from polyroc._core.doubts import is_backwards
+from polyroc._core.samples import is_backwards
 from polyroc._lib.axes import Line, View, Whisker, curve_svg, decades_of, opens_in_corner, whiskers_svg
 from polyroc._lib.numbers import area, area_and_ends, counted, first_digit_up, gap, level, percent
 from polyroc._lib.text import aligned, printable, short_names, wrapped

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from polyroc._core.doubts import is_backwards
+from polyroc._core.samples import is_backwards
 from polyroc._lib.numbers import area, area_and_ends, level
 from polyroc._lib.text import printable, short_names
 
