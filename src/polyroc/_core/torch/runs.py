@@ -309,7 +309,7 @@ def cut(
 
 
 def pieces_by(sizes: torch.Tensor, at_once: int, most: int = _POLYGONS_AT_ONCE) -> Iterator[tuple[int, int]]:
-    """Ends of pieces of polygons of these sizes, each about `at_once` together and at most so many; at least one."""
+    """Ends of pieces of polygons of these sizes, each about `at_once` in all and at most `most`, but at least one."""
     ends = torch.cumsum(sizes, 0).cpu().numpy()
     start = 0
     while start < len(ends):
