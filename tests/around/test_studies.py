@@ -484,7 +484,12 @@ def test_the_former_interval_of_a_difference_is_in_the_table():
     one = replace(_hard.EQUAL[0], counts=(20,) * 4)
     found = _hard.run(one, 0, 3)
     for name in ("D", "M"):
-        assert np.all(np.array(found[f"{name}, low"]) <= np.array(found[f"{name}, low before"]) + 1e-12)
-        assert np.all(np.array(found[f"{name}, high"]) >= np.array(found[f"{name}, high before"]) - 1e-12)
+        is_above = np.array(found[name]) > 0
+        low, high, low_before, high_before = (
+            np.array(found[f"{name}, {end}"]) for end in ("low", "high", "low before", "high before")
+        )
+        # Away from 0 rare errors may have more to add; towards 0 the test has more degrees of freedom than before.
+        assert np.all(np.where(is_above, high - high_before, low_before - low) >= -1e-12)
+        assert np.all(np.where(is_above, low - low_before, high_before - high) >= -1e-12)
     rows = _hard.rows(one, {"truth": [[0.8, 0.7], [0.8, 0.7]], "found": found}, ("significant",))
     assert [row[:5] for row in rows] == [[one.name, s, "20", "0.0000", "3"] for s in ("D", "M")]

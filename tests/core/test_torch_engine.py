@@ -4,6 +4,7 @@ import gc
 import pickle
 import threading
 import weakref
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -529,9 +530,8 @@ def test_replicates_of_the_parametric_model_are_fitted_where_the_scores_are(on_d
 
     evaluation = polyroc.evaluate(on_device(PROBLEM.y_true), on_device(PROBLEM.y_score), engine="torch")
     asked, fitter = [], _engine.ENGINE.fitter
-    monkeypatch.setattr(
-        _engine.TorchEngine, "fitter", lambda _, resources: asked.append(resources.device) or fitter(resources)
-    )
+    noting = replace(_engine.ENGINE, fitter=lambda resources: asked.append(resources.device) or fitter(resources))
+    monkeypatch.setattr(_engine, "ENGINE", noting)
     quietly(evaluation.bootstrap, 2, method="parametric-pairs", rng=0)
     assert asked == [str(evaluation.fitted.source.tensors.scores.device)]
 

@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -205,19 +206,19 @@ def test_a_card_computes_where_the_scores_are_in_any_thread(entered):
 @pytest.mark.filterwarnings("ignore::polyroc.ResamplingWarning")
 def test_a_resample_without_a_class_is_computed_where_the_samples_are(samples, monkeypatch):
     """By itself an engine would take the current card of the thread that draws."""
-    from polyroc._core.torch.engine import TorchEngine
+    from polyroc._core.torch import engine
 
     y_true, y_score, _ = samples
     evaluation = polyroc.evaluate(y_true, y_score)
-    asked, prepare = [], TorchEngine.prepare
+    asked, prepare = [], engine.ENGINE.prepare
 
-    def noted(self, source, resources):
+    def noted(source, resources):
         # Samples on a device say themselves where they are.
         if not isinstance(source, TensorPredictions):
             asked.append(resources.device)
-        return prepare(self, source, resources)
+        return prepare(source, resources)
 
-    monkeypatch.setattr(TorchEngine, "prepare", noted)
+    monkeypatch.setattr(engine, "ENGINE", replace(engine.ENGINE, prepare=noted))
     codes = y_true.cpu().numpy()
     # All samples of a class are one group, which a third of the resamples do not have.
     groups = np.where(codes == 7, 99, np.arange(len(codes)) % 20)

@@ -16,8 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from problems import gaussian_problem
 
 import polyroc
-from polyroc import _core
-from polyroc._core import get_engine
+from polyroc._core import engines, get_engine
 from polyroc._core import samples as _samples
 from polyroc._core.samples import warn_of_disagreement, warn_of_mixed_scales, weighed
 from polyroc._inputs import arrays as _devices
@@ -630,9 +629,8 @@ def test_auto_is_the_engine_of_the_device(device, monkeypatch):
         asked.append(name)
         return real("numpy")
 
-    real = _core.engine_named
-    monkeypatch.setattr(_core, "engine_named", engine_named)
-    monkeypatch.setattr(_core.engines, "engine_named", engine_named)
+    real = engines.engine_named
+    monkeypatch.setattr(engines, "engine_named", engine_named)
     polyroc.evaluate(PROBLEM.y_true, device.tensor(PROBLEM.y_score))
     assert asked == ["torch"]
     two = as_predictions(PROBLEM.y_true % 2, device.tensor(PROBLEM.y_score[:, 0]))
