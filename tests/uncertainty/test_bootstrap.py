@@ -231,7 +231,7 @@ def test_unequal_weights_count_for_fewer_tuples():
     weight = np.ones(60)
     weight[0] = 1e6  # as good as alone in its class
     evaluation = polyroc.evaluate(y_true, np.eye(3)[y_true], sample_weight=weight)
-    with pytest.warns(ResamplingWarning, match=r"smallest class \(1 samples\)"):
+    with pytest.warns(ResamplingWarning, match=r"smallest class \(1 sample\)"):
         low, _ = evaluation.confidence_interval(method="bootstrap", n_resamples=20, rng=0)
     assert low == pytest.approx(0.025)
 
