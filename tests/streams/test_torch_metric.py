@@ -18,6 +18,7 @@ try:
     from torchmetrics import MetricCollection
 
     import polyroc.torch as polyroc_torch
+    from polyroc.streams import _torch_metric
     from polyroc.streams._torch_metric import bin_index
     from polyroc.torch import MulticlassD
 except ModuleNotFoundError:  # then every test is skipped, and fails in the environment made for them
@@ -520,5 +521,5 @@ def test_two_processes_of_ddp(tmp_path, monkeypatch):
 
 
 def test_the_example():
-    assert doctest.testmod(polyroc_torch._metric).failed == 0
+    assert doctest.testmod(_torch_metric).failed == 0
     assert polyroc.torch is polyroc_torch
