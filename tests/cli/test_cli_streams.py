@@ -10,12 +10,13 @@ import threading
 import pytest
 from cli_files import animal_table
 from numpy.testing import assert_array_equal
-from parts import CommandError, open_source
 from pyarrow import parquet
 from test_cli_files import FORMATS, NAMES, ndjson_bytes
 
 import polyroc
 from polyroc.cli import main
+from polyroc.cli._files import open_source
+from polyroc.cli._messages import CommandError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices as POSIX has them")
 PROGRAM = f"{shlex.quote(sys.executable)} -m polyroc"

@@ -1,4 +1,4 @@
-"""Parts of polyroc that several tests ask by themselves: a part that moves is followed here."""
+"""Parts of polyroc that several tests ask by themselves, and that need no optional package; a move is followed here."""
 
 from polyroc._counts.bins import ScoreBins
 from polyroc._inputs.fingerprint import Fingerprint
@@ -7,22 +7,18 @@ from polyroc._lib.text import short_names
 from polyroc._lib.versions import versions
 from polyroc._mlflow import as_config
 from polyroc._uncertainty.units import units_of
-from polyroc.cli._files import open_source
-from polyroc.cli._messages import CommandError
 from polyroc.evaluation._measure_list import KINDS
 from polyroc.evaluation._uncertainty import Uncertainty
 from polyroc.report._sentences import names_of
 
 __all__ = [
     "KINDS",
-    "CommandError",
     "Fingerprint",
     "ScoreBins",
     "Uncertainty",
     "as_config",
     "as_predictions",
     "names_of",
-    "open_source",
     "short_names",
     "units_of",
     "versions",
