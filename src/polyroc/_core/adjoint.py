@@ -68,14 +68,14 @@ HELD = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Eliminated(Frozen):
-    """What is left of R fitted rows when the free pairs are eliminated."""
+    """The system of R fitted rows that remains when the free pairs are eliminated."""
 
     row_block: FloatArray
     """Curvature by rows, shape (R,)."""
     gram: FloatArray
-    """What eliminated pairs take from it: C' B^-1 C, shape (R, R)."""
+    """Part of it that eliminated pairs take: C' B^-1 C, shape (R, R)."""
     carried: FloatArray
-    """What a right side of 1 for every free pair carries over to rows, shape (R,)."""
+    """Part of a right side of 1 for every free pair that is carried over to rows, shape (R,)."""
     by_pair: FloatArray
     """Curvature by pairs, shape (K,)."""
 
@@ -84,7 +84,7 @@ class Passes(Protocol):
     """Passes over the cells at the end of a fit."""
 
     def eliminated(self, free: BoolArray) -> Eliminated:
-        """What is left of rows when the free pairs, of all K, are eliminated."""
+        """The system of rows that remains when the free pairs, of all K, are eliminated."""
 
     def times(self, found: FloatArray) -> FloatArray:
         """The cross terms of every pair times some rows, shape (m, K) from (m, R)."""

@@ -1,4 +1,4 @@
-"""What polyroc asks of an engine, and which engine answers.
+"""The interface of an engine, and the choice of one.
 
 Whatever is large, in samples or in cells, is computed by an engine. It is asked once to make a source ready, which may
 mean to sort it, to count it or to load it onto a card. What it made answers every question after that, in the order of
@@ -154,7 +154,7 @@ class Engine:
     prepare: Callable[[Predictions, Resources], Prepared]
     """Make samples ready; what takes long is done when it is first needed, and once."""
     fitter: Callable[[Resources], Fitter]
-    """What needs no source."""
+    """Fits of rates, without a source."""
 
 
 def get_engine(
@@ -211,7 +211,7 @@ _trial = threading.Lock()
 
 
 def engine_for(size: int) -> Engine:
-    """What "auto" means on the host."""
+    """The engine of "auto" on the host."""
     return engine_named("numba" if is_compiled(size) else "numpy")
 
 
@@ -246,7 +246,7 @@ def can_compile() -> bool:
 
 
 def prepare_again(name: str, source: Predictions, resources: Resources) -> Prepared:
-    """What comes out of a pickle: made by the same engine, or by the reference where that one is not installed."""
+    """A source after a pickle: made by the same engine, or by the reference if that one is not installed."""
     return _installed(name).prepare(source, resources)
 
 

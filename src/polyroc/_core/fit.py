@@ -67,7 +67,7 @@ class Attempt(Generic[StateT]):
 
 
 class Problem(Protocol[StateT]):
-    """What is descended: steps from any state, and how far a state is from stationary."""
+    """A descent's problem: steps from any state, and how far a state is from stationary."""
 
     def attempt(self, state: StateT, damping: float) -> Attempt[StateT] | None:
         """Try the step with this damping; None where the damped Hessian is not positive definite."""

@@ -77,7 +77,7 @@ def sample_influences(
     *,
     least_reach: float = 0.0,
 ) -> FloatArray:
-    """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
+    """Influence of each sample on each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     runs, around = Runs(predictions), reach(call_rates, least_reach)
     # With own thresholds all knots of a column come from the pairs of its class: they need not wait for the others.
     columns = [np.arange(len(pairs))]
@@ -179,7 +179,7 @@ def _cumulated(terms: FloatArray) -> FloatArray:
 
 
 def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
-    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
+    """Influence of each sample on sums of share times pairwise area, (..., n) from (..., K): DeLong's components."""
     members = [np.flatnonzero(predictions.codes == c) for c in range(len(predictions.labels))]
     runs, shares = Runs(predictions), np.atleast_2d(share)
     wins = np.zeros((len(shares), predictions.n_samples))
@@ -193,7 +193,7 @@ def area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArra
 def difference_influences(
     predictions: Predictions, pairs: PairIndex, call_rates: FloatArray, gradient: Gradient, *, least_reach: float
 ) -> FloatArray:
-    """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
+    """Influence of each sample on each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     scored, around = Differences(predictions), reach(call_rates, least_reach)
     found = np.zeros((len(gradient), predictions.n_samples))
     for i, j, forward, backward in unordered(pairs):
@@ -207,7 +207,7 @@ def difference_influences(
 
 
 def difference_area_influences(predictions: Predictions, pairs: PairIndex, share: FloatArray) -> FloatArray:
-    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
+    """Influence of each sample on sums of share times pairwise area, (..., n) from (..., K): DeLong's components."""
     scored, both, shares = Differences(predictions), unordered(pairs), np.atleast_2d(share)
     wins = np.zeros((len(shares), predictions.n_samples))
     # Both orders of a pair have the same area.

@@ -39,7 +39,7 @@ class RuledPairWeights(PairWeights):
     """Shape (k, k) each."""
     fpr_factors: tuple[FloatArray, ...]
     scale: float
-    """What all weights are divided by."""
+    """Divisor of all weights."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ EDGE = float(expit(-LOGIT_BOUND))
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What is fitted: shrunk rates and their weights, shape (2T, K), and the mean rate of each row."""
+    """Cells of a fit: shrunk rates and their weights, shape (2T, K), and the mean rate of each row."""
 
     rate: FloatArray
     weight: FloatArray

@@ -84,7 +84,7 @@ class DecisionText:
         )
 
     def _used_instead(self, own: "RuleCost", rival: "RuleCost") -> str:
-        """What `predict` uses although another rule is clearly cheaper, and how to get that one."""
+        """The rule of `predict` although another one is clearly cheaper, and how to get that one."""
         until = f'until you ask for the rule "{rival.rule}"' if rival.rule in _NAMES else "all the same"
         return f"{self._is_used(own)} {until}, {self._why(own)}.{self._whole_choice}"
 

@@ -248,7 +248,7 @@ class Curvature:
         self._pieces, self._n_jobs = pieces(rates.n_pairs), n_jobs
 
     def eliminated(self, free: BoolArray) -> Eliminated:
-        """What is left of rows when the free pairs are eliminated."""
+        """The system of rows that remains when the free pairs are eliminated."""
         n_rows = len(self._row)
         # `add_gram` takes tiles of four rows.
         side, precision = (n_rows + 3) // 4 * 4, self._row.dtype

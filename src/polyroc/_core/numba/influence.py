@@ -100,7 +100,7 @@ def sample_influences(
     *,
     least_reach: float,
 ) -> FloatArray:
-    """What each sample adds to each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
+    """Influence of each sample on each of m numbers, shape (m, n), from their gradient; the sums of classes are 0."""
     around = reach(call_rates, least_reach)
     add_terms, n_parts = _terms(pairs, thresholds)
     found = np.empty((len(gradient), predictions.n_samples))
@@ -136,7 +136,7 @@ def area_influences(
     thresholds: Thresholds,
     threads: Threads,
 ) -> FloatArray:
-    """What each sample adds to sums of share times pairwise area, shape (..., n) from (..., K): DeLong's components."""
+    """Influence of each sample on sums of share times pairwise area, (..., n) from (..., K): DeLong's components."""
     classes, tails = _sorted(predictions, runs, threads)
     shares = np.atleast_2d(np.asarray(share, dtype=float))
     add_terms, n_parts = _area_terms(pairs, shares, thresholds)

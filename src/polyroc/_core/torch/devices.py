@@ -116,7 +116,7 @@ class computing_on:  # noqa: N801 -- used as a function is
 
 
 def failed_allocation(error: BaseException) -> str | None:
-    """What PyTorch says of an allocation that failed; None for any other error."""
+    """Message of PyTorch on an allocation that failed; None for any other error."""
     if isinstance(error, torch.OutOfMemoryError):
         return str(error).partition(". GPU")[0]
     if not isinstance(error, RuntimeError):

@@ -119,7 +119,7 @@ class Largest:
 
 
 class Swept(NamedTuple):
-    """What a sweep leaves behind, sums in double precision."""
+    """Results of a sweep, sums in double precision."""
 
     pairs: Pairs
     by_row: torch.Tensor  # (B, 4, R)
